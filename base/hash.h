@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace draftlab {
+
+// SHA-256 (OpenSSL), as 64 lower-case hex digits.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  void add(const void* bytes, size_t size);
+  void add(std::string_view bytes) { add(bytes.data(), bytes.size()); }
+  // Ends the sum; call once.
+  std::string hex();
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
+std::string sha256_hex(std::string_view bytes);
+std::string sha256_hex_of_file(const std::filesystem::path& file);
+
+}  // namespace draftlab

@@ -1,0 +1,34 @@
+# room(NAME [SOURCES ...] [LIBS ...] [TESTS ...] [GPU_TESTS ...])
+# The library of one folder, and its tests in one binary (two, where some need a GPU).
+if(DRAFTLAB_TESTS)
+  enable_testing()
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+
+function(room name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;LIBS;TESTS;GPU_TESTS")
+  if(NOT ARG_SOURCES)
+    add_library(${name} INTERFACE)
+    return()
+  endif()
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PUBLIC ${ARG_LIBS})
+  if(DRAFTLAB_TESTS AND ARG_TESTS)
+    room_test(${name}_test cpu ${name} ${ARG_TESTS})
+  endif()
+  if(DRAFTLAB_TESTS AND DRAFTLAB_CUDA AND ARG_GPU_TESTS)
+    room_test(${name}_gpu_test gpu ${name} ${ARG_GPU_TESTS})
+  endif()
+endfunction()
+
+# DRAFTLAB_SOURCE_DIR lets tests find goldens and sweeps wherever they run.
+function(room_test name label rooms)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE ${rooms} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE DRAFTLAB_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  # PRE_TEST: list the tests when ctest runs, not while building, where no GPU may be present.
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS ${label} TIMEOUT 600)
+endfunction()

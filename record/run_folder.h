@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace draftlab {
+
+// Every path of a result folder is made and parsed here (docs/run_folder.md).
+class RunFolder {
+ public:
+  explicit RunFolder(std::filesystem::path root) : root_(std::move(root)) {}
+  const std::filesystem::path& root() const { return root_; }
+  std::filesystem::path plan() const { return root_ / "plan.json"; }
+  std::filesystem::path lock() const { return root_ / "lock"; }
+  std::filesystem::path events() const { return root_ / "events.jsonl"; }  // starts and ends of workers
+  std::filesystem::path store() const { return root_ / "store"; }          // unless another folder is given
+  std::filesystem::path segments() const { return root_ / "segments"; }
+  std::filesystem::path report() const { return root_ / "report"; }
+  std::filesystem::path report_page() const { return report() / "index.html"; }
+  std::filesystem::path runs_csv() const { return report() / "runs.csv"; }
+  std::filesystem::path evaluations_csv() const { return report() / "evaluations.csv"; }
+
+ private:
+  std::filesystem::path root_;
+};
+
+// The folder of one segment; it moves as a whole.
+class SegmentFolder {
+ public:
+  SegmentFolder(const RunFolder& run, const std::string& id) : root_(run.segments() / id) {}
+  explicit SegmentFolder(std::filesystem::path root) : root_(std::move(root)) {}
+  const std::filesystem::path& root() const { return root_; }
+  std::filesystem::path task() const { return root_ / "segment.json"; }
+  std::filesystem::path metrics() const { return root_ / "metrics.jsonl"; }
+  std::filesystem::path outcome() const { return root_ / "outcome.json"; }    // written last, read first
+  std::filesystem::path progress() const { return root_ / "progress.json"; }  // step, rate: for the runner's eyes
+  std::filesystem::path log() const { return root_ / "log.txt"; }             // the worker's stdout and stderr
+  std::filesystem::path baselines() const { return root_ / "baselines.json"; }
+  std::filesystem::path provenance() const { return root_ / "provenance.json"; }
+  std::filesystem::path checkpoints() const { return root_ / "checkpoints"; }
+  // checkpoints/step_000000120.safetensors
+  std::filesystem::path checkpoint(int64_t step) const;
+  // The step in a checkpoint's file name; nothing for any other name (".tmp" included).
+  static std::optional<int64_t> checkpoint_step(const std::filesystem::path& file);
+  // The last complete checkpoint; nothing if there is none.
+  std::optional<int64_t> last_checkpoint() const;
+
+ private:
+  std::filesystem::path root_;
+};
+
+}  // namespace draftlab
