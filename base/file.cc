@@ -45,7 +45,9 @@ class Descriptor {
 
 }  // namespace
 
-void Disk::write_and_sync(const fs::path& file, std::string_view bytes) {
+void Disk::write_and_sync(const fs::path& file, std::string_view bytes) { write(file, bytes, true); }
+
+void Disk::write(const fs::path& file, std::string_view bytes, bool sync) {
   Descriptor out(file, O_WRONLY | O_CREAT | O_TRUNC);
   while (!bytes.empty()) {
     const ssize_t written = ::write(out.get(), bytes.data(), bytes.size());
@@ -53,7 +55,7 @@ void Disk::write_and_sync(const fs::path& file, std::string_view bytes) {
     if (written < 0) fail(file, "write");
     bytes.remove_prefix(written);
   }
-  if (::fsync(out.get()) != 0) fail(file, "sync");
+  if (sync && ::fsync(out.get()) != 0) fail(file, "sync");
   out.close();
 }
 

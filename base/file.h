@@ -14,6 +14,10 @@ class Disk {
   virtual void write_and_sync(const std::filesystem::path& file, std::string_view bytes);
   virtual void rename(const std::filesystem::path& from, const std::filesystem::path& to);
   virtual void sync_folder(const std::filesystem::path& folder);
+
+ protected:
+  // write_and_sync without the sync.
+  static void write(const std::filesystem::path& file, std::string_view bytes, bool sync = false);
 };
 
 Disk& real_disk();

@@ -257,7 +257,7 @@ bool Fields::has(std::string_view key) const { return object_->contains(key); }
 std::string Fields::where(std::string_view key) const { return join(where_, key); }
 
 const Json* Fields::find(std::string_view key) {
-  known_.emplace_back(key);
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
   return object_->if_contains(key);
 }
 
@@ -325,10 +325,14 @@ void Fields::finish() {
     const std::string_view key(field.key().data(), field.key().size());
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
     std::string text = "is not a known key";
+    // A word that was cut short counts as one edit.
+    const auto edits = [&](const std::string& known) {
+      return known.starts_with(key) ? 1 : distance(known, key);
+    };
     const auto nearest = std::min_element(known_.begin(), known_.end(), [&](const auto& a, const auto& b) {
-      return distance(a, key) < distance(b, key);
+      return edits(a) < edits(b);
     });
-    if (nearest != known_.end() && distance(*nearest, key) <= 1 + key.size() / 3) {
+    if (nearest != known_.end() && edits(*nearest) <= 1 + key.size() / 3) {
       text += "; did you mean '" + *nearest + "'?";
     } else {
       text += "; known here:";

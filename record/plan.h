@@ -49,14 +49,4 @@ struct PlanRecord {
 void write_plan(const std::filesystem::path& file, const PlanRecord& plan);
 PlanRecord read_plan(const std::filesystem::path& file);
 
-// events.jsonl: when workers ran, so that seconds measured in company are known as such.
-struct WorkerEvent {
-  std::string segment;
-  double start = 0, end = 0;        // seconds since 1970; end 0: still running, or the runner died
-  std::string outcome;              // outcome_name, "" while running
-  int64_t threads = 1;
-};
-void append_event(const std::filesystem::path& file, const WorkerEvent& event);
-std::vector<WorkerEvent> read_events(const std::filesystem::path& file);
-
 }  // namespace draftlab

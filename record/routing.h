@@ -11,7 +11,7 @@ namespace draftlab {
 
 // One ordered rule: the first that matches a tensor decides its update rule.
 struct RoutingRule {
-  std::string pattern = "*";   // glob over the name: * matches any run of characters, ? one
+  std::string pattern = "*";   // glob over the name as in fnmatch(3): * any run of characters, ? one
   int64_t dimensions = 0;      // 0: any
   int64_t smallest_side = 0;   // at least this; 0: any
   std::string rule;            // "matrix" (the kind's own rule), "adamw", "frozen"
@@ -19,6 +19,7 @@ struct RoutingRule {
 
 // Matrices (2-D, smallest side above 1) to the kind's matrix rule, all else to AdamW.
 std::vector<RoutingRule> default_routing();
+// Reads a list such as [{"pattern": "fc.weight", "rule": "adamw"}] and puts the default rules after it.
 std::vector<RoutingRule> parse_routing(const Json& value, const std::string& where);
 
 // One row of the visible table: which update rule a tensor gets, with its effective constants.
@@ -27,11 +28,13 @@ struct Route {
   std::vector<int64_t> shape;
   std::string rule;             // "adamw", "muon", "normuon", "turbo_muon", "frozen"
   double learning_rate = 0;     // base rate times the shape's scale: what the schedule multiplies
+  // Decoupled, and by the rate without the scale: w *= 1 - base rate * schedule * weight_decay.
   double weight_decay = 0;
 };
 
-// The table for a drafter, in the order of `parameters`. Throws Error for a tensor that no rule matches
-// and for a rule that matches none.
+// The table for a drafter, in the order of `parameters`. AdamW inside of another kind takes the kind's
+// nested "adamw" options. Throws Error for a tensor that no rule matches, a vector sent to "matrix", and a
+// rule that decides no tensor (but "*").
 std::vector<Route> route(const std::vector<ParameterShape>& parameters, const OptimizerConfig& optimizer,
                          const std::vector<RoutingRule>& rules, const std::string& where);
 JsonArray to_json(const std::vector<Route>& table);

@@ -1,0 +1,174 @@
+#include "record/metrics.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+
+namespace draftlab {
+namespace {
+
+JsonArray to_array(const std::vector<double>& values) { return JsonArray(values.begin(), values.end()); }
+
+std::vector<double> numbers(Fields& fields, const char* key) {
+  std::vector<double> values;
+  for (const Json& value : fields.array(key)) values.push_back(json_number(value, fields.where(key)));
+  return values;
+}
+
+JsonObject to_json(const StepRow& row) {
+  return {{"row", "step"},
+          {"step", row.step},
+          {"tokens", row.tokens},
+          {"loss", row.loss},
+          {"learning_rate", row.learning_rate},
+          {"gradient_norm", row.gradient_norm},
+          {"clipped", row.clipped},
+          {"data_seconds", row.data_seconds},
+          {"model_seconds", row.model_seconds},
+          {"optimizer_seconds", row.optimizer_seconds}};
+}
+
+StepRow step_row(Fields& fields) {
+  StepRow row;
+  row.step = fields.integer("step");
+  row.tokens = fields.integer("tokens");
+  row.loss = fields.number("loss");
+  row.learning_rate = fields.number("learning_rate");
+  row.gradient_norm = fields.number("gradient_norm");
+  row.clipped = fields.boolean("clipped");
+  row.data_seconds = fields.number("data_seconds");
+  row.model_seconds = fields.number("model_seconds");
+  row.optimizer_seconds = fields.number("optimizer_seconds");
+  return row;
+}
+
+JsonObject to_json(const EvaluationRow& row) {
+  return {{"row", "evaluation"},
+          {"step", row.step},
+          {"split", row.split},
+          {"tokens", row.tokens},
+          {"train_seconds", row.train_seconds},
+          {"loss", row.loss},
+          {"blocks", row.blocks},
+          {"prompts", row.prompts},
+          {"slot_accuracy", to_array(row.slot_accuracy)},
+          {"prefix_share", to_array(row.prefix_share)},
+          {"acceptance_length", row.acceptance_length},
+          {"acceptance_length_argmax", row.acceptance_length_argmax},
+          {"acceptance_length_per_prompt", row.acceptance_length_per_prompt}};
+}
+
+EvaluationRow evaluation_row(Fields& fields) {
+  EvaluationRow row;
+  row.step = fields.integer("step");
+  row.split = fields.text("split");
+  row.tokens = fields.integer("tokens");
+  row.train_seconds = fields.number("train_seconds");
+  row.loss = fields.number("loss");
+  row.blocks = fields.integer("blocks");
+  row.prompts = fields.integer("prompts");
+  row.slot_accuracy = numbers(fields, "slot_accuracy");
+  row.prefix_share = numbers(fields, "prefix_share");
+  row.acceptance_length = fields.number("acceptance_length");
+  row.acceptance_length_argmax = fields.number("acceptance_length_argmax");
+  row.acceptance_length_per_prompt = fields.number("acceptance_length_per_prompt");
+  return row;
+}
+
+void parse_line(std::string_view line, const std::string& where, Metrics& metrics) {
+  const Json value = parse_json(line, where);
+  Fields fields(value, where);
+  const std::string kind = fields.text("row");
+  require_one_of(kind, {"step", "evaluation"}, fields.where("row"));
+  if (kind == "step") {
+    metrics.steps.push_back(step_row(fields));
+  } else {
+    metrics.evaluations.push_back(evaluation_row(fields));
+  }
+  fields.finish();
+}
+
+}  // namespace
+
+Metrics read_metrics(const std::filesystem::path& file) {
+  const std::string text = read_file(file);
+  Metrics metrics;
+  int64_t number = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    ++number;
+    const size_t end = text.find('\n', begin);
+    if (end == std::string::npos) break;  // torn by a kill; a resume writes it again
+    parse_line(std::string_view(text).substr(begin, end - begin),
+               file.string() + ", line " + std::to_string(number), metrics);
+    begin = end + 1;
+  }
+  return metrics;
+}
+
+MetricsLog::MetricsLog(std::filesystem::path file, int64_t keep_step) : file_(std::move(file)) {
+  Metrics kept;
+  if (std::filesystem::exists(file_)) kept = read_metrics(file_);
+  // Evaluation of step s follows the update of step s; step rows are interleaved in that order.
+  std::string text;
+  size_t evaluation = 0;
+  const auto add_evaluations_up_to = [&](int64_t step) {
+    for (; evaluation < kept.evaluations.size() && kept.evaluations[evaluation].step <= step; ++evaluation) {
+      text += canonical(to_json(kept.evaluations[evaluation])) + "\n";
+    }
+  };
+  for (const StepRow& row : kept.steps) {
+    if (row.step > keep_step) break;
+    add_evaluations_up_to(row.step - 1);
+    text += canonical(to_json(row)) + "\n";
+  }
+  add_evaluations_up_to(keep_step);
+  replace_file(file_, text);
+  descriptor_ = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (descriptor_ < 0) throw Error(file_.string(), std::string("cannot append: ") + std::strerror(errno));
+}
+
+MetricsLog::~MetricsLog() { ::close(descriptor_); }
+
+void MetricsLog::add(const StepRow& row) { buffer_ += canonical(to_json(row)) + "\n"; }
+void MetricsLog::add(const EvaluationRow& row) { buffer_ += canonical(to_json(row)) + "\n"; }
+
+void MetricsLog::flush() {
+  std::string_view bytes = buffer_;
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw Error(file_.string(), std::string("cannot write: ") + std::strerror(errno));
+    bytes.remove_prefix(written);
+  }
+  buffer_.clear();
+  if (::fsync(descriptor_) != 0) throw Error(file_.string(), std::string("cannot sync: ") + std::strerror(errno));
+}
+
+void write_baselines(const std::filesystem::path& file, const Baselines& baselines) {
+  replace_file(file, pretty(JsonObject{
+                         {"bigram_acceptance_length", baselines.bigram_acceptance_length},
+                         {"bigram_acceptance_length_argmax", baselines.bigram_acceptance_length_argmax},
+                         {"blocks", baselines.blocks},
+                         {"prompts", baselines.prompts}}));
+}
+
+Baselines read_baselines(const std::filesystem::path& file) {
+  const Json value = read_json(file);
+  Fields fields(value, file.string());
+  Baselines baselines;
+  baselines.bigram_acceptance_length = fields.number("bigram_acceptance_length");
+  baselines.bigram_acceptance_length_argmax = fields.number("bigram_acceptance_length_argmax");
+  baselines.blocks = fields.integer("blocks");
+  baselines.prompts = fields.integer("prompts");
+  fields.finish();
+  return baselines;
+}
+
+}  // namespace draftlab

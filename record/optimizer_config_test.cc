@@ -1,0 +1,137 @@
+#include "record/optimizer_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace draftlab {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+OptimizerConfig parse(const char* text) {
+  return parse_optimizer_config(parse_json(text, "t"), "sweep.json: arm");
+}
+
+std::vector<OptimizerConfig> grid(const char* text, std::vector<std::string>& notices) {
+  return parse_optimizer_grid(parse_json(text, "t"), "sweep.json: arm", notices);
+}
+
+std::string error_of(const char* text) {
+  std::vector<std::string> notices;
+  try {
+    grid(text, notices);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(OptimizerConfig, FillsInTheDefaultsOfTheSource) {
+  const OptimizerConfig muon = parse(R"({"kind": "muon"})");
+  EXPECT_EQ(muon.learning_rate(), 0.02);
+  EXPECT_EQ(muon.number("momentum"), 0.95);
+  EXPECT_TRUE(muon.boolean("nesterov"));
+  EXPECT_EQ(muon.number("weight_decay"), 0);
+  EXPECT_EQ(muon.text("scale"), "original");
+  EXPECT_EQ(muon.text("epsilon"), "scale_free");
+  EXPECT_EQ(muon.integer("steps"), 5);
+  EXPECT_EQ(muon.number("adamw.learning_rate"), 3e-4);
+  EXPECT_EQ(muon.number("adamw.beta2"), 0.95);
+  EXPECT_EQ(parse(R"({"kind": "normuon"})").number("beta2"), 0.95);
+  EXPECT_EQ(parse(R"({"kind": "turbo_muon"})").integer("steps"), 4);
+  EXPECT_EQ(parse(R"({"kind": "adamw"})").number("beta2"), 0.999);
+}
+
+TEST(OptimizerConfig, EveryKindAndOptionIsExplained) {
+  for (const OptimizerKind& kind : optimizer_kinds()) {
+    EXPECT_FALSE(kind.summary.empty() || kind.source.empty() || kind.matrix_rule.empty())
+        << kind.name;
+    for (const OptimizerOption& option : kind.options) {
+      EXPECT_FALSE(option.meaning.empty()) << kind.name << " " << option.key;
+      EXPECT_EQ(option.fallback.is_string(), !option.choices.empty())
+          << kind.name << " " << option.key;
+    }
+  }
+}
+
+TEST(OptimizerConfig, ReadsBackItsOwnJson) {
+  for (const OptimizerKind& kind : optimizer_kinds()) {
+    const OptimizerConfig config =
+        parse_optimizer_config(JsonObject{{"kind", kind.name}}, "sweep.json: arm");
+    const Json json = to_json(config);
+    EXPECT_EQ(canonical(to_json(parse_optimizer_config(json, "sweep.json: arm"))), canonical(json));
+  }
+}
+
+TEST(OptimizerConfig, ErrorsNameTheKey) {
+  EXPECT_THAT(error_of(R"({"kind": "moun"})"), HasSubstr("sweep.json: arm.kind: 'moun'"));
+  EXPECT_THAT(error_of(R"({"momentum": 0.9})"), HasSubstr("sweep.json: arm.kind: is missing"));
+  EXPECT_THAT(error_of(R"({"kind": "muon", "momentun": 0.9})"),
+              HasSubstr("sweep.json: arm.momentun: is not an option of muon"));
+  EXPECT_THAT(error_of(R"({"kind": "muon", "adamw": {"beta3": 0.9}})"),
+              HasSubstr("sweep.json: arm.adamw.beta3: is not an option"));
+  EXPECT_THAT(error_of(R"({"kind": "muon", "adamw.beta1": 0.9, "adamw": 1})"),
+              HasSubstr("sweep.json: arm.adamw"));
+  EXPECT_THAT(error_of(R"({"kind": "adamw", "learning_rate": -1})"),
+              HasSubstr("sweep.json: arm.learning_rate: must lie between"));
+  EXPECT_THAT(error_of(R"({"kind": "adamw", "learning_rate": "NaN"})"),
+              HasSubstr("sweep.json: arm.learning_rate"));
+  EXPECT_THAT(error_of(R"({"kind": "adamw", "learning_rate": "0.1"})"),
+              HasSubstr("must be a number"));
+  EXPECT_THAT(error_of(R"({"kind": "adamw", "beta1": 1})"), HasSubstr("sweep.json: arm.beta1"));
+  EXPECT_THAT(error_of(R"({"kind": "muon", "steps": 4.5})"),
+              HasSubstr("sweep.json: arm.steps: must be a whole number"));
+  EXPECT_THAT(error_of(R"({"kind": "turbo_muon", "steps": 3})"),
+              HasSubstr("sweep.json: arm.steps"));
+  EXPECT_THAT(error_of(R"({"kind": "muon", "scale": "rms"})"),
+              HasSubstr("sweep.json: arm.scale: 'rms'"));
+  EXPECT_THAT(error_of(R"({"kind": "muon", "nesterov": 1})"),
+              HasSubstr("sweep.json: arm.nesterov: must be true or false"));
+  EXPECT_THAT(error_of(R"({"kind": "muon", "momentum": []})"),
+              HasSubstr("sweep.json: arm.momentum: is an empty list"));
+  EXPECT_THAT(error_of(R"({"kind": "muon", "momentum": [0.9, "x"]})"),
+              HasSubstr("sweep.json: arm.momentum"));
+}
+
+TEST(OptimizerConfig, RefusesListsOutsideOfAGrid) {
+  EXPECT_THROW(parse(R"({"kind": "muon", "momentum": [0.9]})"), Error);
+}
+
+TEST(OptimizerGrid, HoldsEveryCombinationWithTheLastListFastest) {
+  std::vector<std::string> notices;
+  const auto points = grid(
+      R"({"kind": "muon", "momentum": [0.9, 0.95], "adamw": {"beta1": [0.8, 0.7, 0.6]}, "learning_rate": 0.1})",
+      notices);
+  std::vector<std::vector<double>> values;
+  for (const auto& point : points)
+    values.push_back({point.number("momentum"), point.number("adamw.beta1")});
+  EXPECT_THAT(values,
+              ElementsAre(ElementsAre(0.9, 0.8), ElementsAre(0.9, 0.7), ElementsAre(0.9, 0.6),
+                          ElementsAre(0.95, 0.8), ElementsAre(0.95, 0.7), ElementsAre(0.95, 0.6)));
+  EXPECT_THAT(notices, IsEmpty());
+}
+
+TEST(OptimizerGrid, EqualValuesRunOnceWithANotice) {
+  std::vector<std::string> notices;
+  const auto points =
+      grid(R"({"kind": "adamw", "learning_rate": [1e-3, 0.001, 2e-3], "weight_decay": [0, 0.0]})",
+           notices);
+  ASSERT_EQ(points.size(), 2);
+  EXPECT_EQ(points[1].learning_rate(), 2e-3);
+  EXPECT_THAT(
+      notices,
+      ElementsAre("sweep.json: arm.learning_rate: 0.001 is listed more than once and runs once",
+                  "sweep.json: arm.weight_decay: 0 is listed more than once and runs once"));
+}
+
+TEST(OptimizerGrid, WholeAndDecimalSpellingsAreTheSamePoint) {
+  EXPECT_EQ(canonical(to_json(parse(R"({"kind": "muon", "steps": 5.0, "weight_decay": 0})"))),
+            canonical(to_json(parse(R"({"kind": "muon", "steps": 5, "weight_decay": 0.0})"))));
+}
+
+}  // namespace
+}  // namespace draftlab

@@ -1,0 +1,45 @@
+#include "record/run_folder.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+
+namespace draftlab {
+namespace {
+
+constexpr char kPrefix[] = "step_", kSuffix[] = ".safetensors";
+constexpr size_t kDigits = 9;
+
+}  // namespace
+
+std::filesystem::path SegmentFolder::checkpoint(int64_t step) const {
+  char name[64];
+  std::snprintf(name, sizeof name, "%s%0*" PRId64 "%s", kPrefix, static_cast<int>(kDigits), step, kSuffix);
+  return checkpoints() / name;
+}
+
+std::optional<int64_t> SegmentFolder::checkpoint_step(const std::filesystem::path& file) {
+  const std::string name = file.filename().string();
+  const size_t prefix = sizeof kPrefix - 1;
+  if (name.size() != prefix + kDigits + sizeof kSuffix - 1 || !name.starts_with(kPrefix) ||
+      !name.ends_with(kSuffix)) {
+    return std::nullopt;
+  }
+  int64_t step = 0;
+  for (char c : name.substr(prefix, kDigits)) {
+    if (c < '0' || c > '9') return std::nullopt;
+    step = step * 10 + (c - '0');
+  }
+  return step;
+}
+
+std::optional<int64_t> SegmentFolder::last_checkpoint() const {
+  std::optional<int64_t> last;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(checkpoints(), none)) {
+    if (const auto step = checkpoint_step(entry.path())) last = std::max(last.value_or(*step), *step);
+  }
+  return last;
+}
+
+}  // namespace draftlab

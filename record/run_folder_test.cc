@@ -1,0 +1,76 @@
+#include "record/run_folder.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "record/events.h"
+#include "record/outcome.h"
+#include "record/progress.h"
+
+namespace draftlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = fs::temp_directory_path() / ("draftlab_run_folder_test_" + std::to_string(::getpid()));
+    make_folder(root_);
+  }
+  void TearDown() override { fs::remove_all(root_); }
+  fs::path root_;
+};
+
+TEST_F(Folder, TheLastCheckpointIsTheOneOfTheLargestStepAndHalfWrittenOnesDoNotCount) {
+  const SegmentFolder folder(RunFolder(root_), "abc");
+  EXPECT_FALSE(folder.last_checkpoint().has_value());
+  make_folder(folder.checkpoints());
+  EXPECT_FALSE(folder.last_checkpoint().has_value());
+  for (int64_t step : {5, 100, 20}) replace_file(folder.checkpoint(step), "");
+  replace_file(folder.checkpoint(200).string() + ".tmp", "");
+  EXPECT_EQ(folder.last_checkpoint(), 100);
+  EXPECT_EQ(SegmentFolder::checkpoint_step(folder.checkpoint(123456789)), 123456789);
+  EXPECT_FALSE(SegmentFolder::checkpoint_step("step_00000000x.safetensors").has_value());
+}
+
+TEST_F(Folder, AnOutcomeReadsBack) {
+  EXPECT_FALSE(read_outcome(root_ / "outcome.json").has_value());
+  const Outcome written{OutcomeKind::kDiverged, 7, "the loss is NaN", "", 1.5, 0.25, 1, 0.25, 1 << 20};
+  write_outcome(root_ / "outcome.json", written);
+  const Outcome read = read_outcome(root_ / "outcome.json").value();
+  EXPECT_EQ(read.kind, OutcomeKind::kDiverged);
+  EXPECT_EQ(read.step, 7);
+  EXPECT_EQ(read.reason, written.reason);
+  EXPECT_EQ(read.optimizer_seconds, 0.25);
+  EXPECT_EQ(read.peak_memory_bytes, 1 << 20);
+}
+
+TEST_F(Folder, EventsPairStartsWithEnds) {
+  const fs::path file = root_ / "events.jsonl";
+  EXPECT_TRUE(read_events(file).empty());
+  append_start(file, {.segment = "a", .start = 1, .threads = 2});
+  append_start(file, {.segment = "b", .start = 2});
+  append_end(file, {.segment = "a", .end = 3, .outcome = "interrupted"});
+  append_start(file, {.segment = "a", .start = 4});
+  append_end(file, {.segment = "a", .end = 5, .outcome = "done"});
+  const auto events = read_events(file);
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[0].end, 3);
+  EXPECT_EQ(events[0].outcome, "interrupted");
+  EXPECT_EQ(events[0].threads, 2);
+  EXPECT_EQ(events[1].end, 0);
+  EXPECT_EQ(events[2].outcome, "done");
+}
+
+TEST_F(Folder, ProgressThatCannotBeReadIsNoProgress) {
+  EXPECT_FALSE(read_progress(root_ / "progress.json").has_value());
+  write_progress(root_ / "progress.json", {3, 10, 0.5});
+  EXPECT_EQ(read_progress(root_ / "progress.json")->step, 3);
+  replace_file(root_ / "progress.json", "{");
+  EXPECT_FALSE(read_progress(root_ / "progress.json").has_value());
+}
+
+}  // namespace
+}  // namespace draftlab

@@ -1,0 +1,130 @@
+#include "record/segment.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "record/plan.h"
+
+namespace draftlab {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+const char* const kDrafter = R"({"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4,
+  "num_key_value_heads": 2, "head_dim": 8, "layer_types": ["full_attention", "sliding_attention"],
+  "sliding_window": 6, "block_size": 4, "vocab_size": 64})";
+
+SegmentConfig example() {
+  SegmentConfig config;
+  config.drafter = parse_drafter_config(parse_json(kDrafter, "s.json"), "s.json: drafter", 0, 3);
+  config.training = parse_training(parse_json(R"({"steps": 100})", "s.json"), "s.json: training");
+  config.evaluation = parse_evaluation(parse_json(R"({"every": 30})", "s.json"), "s.json: evaluation", 100);
+  config.split = parse_split(parse_json(R"({"train": 10, "held_out": 2})", "s.json"), "s.json: split");
+  config.optimizer = parse_optimizer_config(parse_json(R"({"kind": "muon"})", "s.json"), "s.json: arms[0]");
+  config.routing = route(parameter_shapes(config.drafter), config.optimizer, default_routing(), "s.json: arms[0]");
+  config.seeds = {1, 2, 3};
+  config.store = "abc";
+  config.to_step = 100;
+  return config;
+}
+
+TEST(Segment, ReadsBackWithTheSameId) {
+  const SegmentConfig config = example();
+  const Json text = parse_json(canonical(to_json(config)), "x");
+  EXPECT_EQ(segment_id(segment_from_json(text, "x")), segment_id(config));
+}
+
+TEST(Segment, EveryFieldThatChangesTheResultChangesTheId) {
+  const std::string id = segment_id(example());
+  const auto changed = [&](auto change) {
+    SegmentConfig config = example();
+    change(config);
+    return segment_id(config) != id;
+  };
+  EXPECT_TRUE(changed([](auto& c) { c.drafter.sliding_window = 7; }));
+  EXPECT_TRUE(changed([](auto& c) { c.training.threads = 2; }));
+  EXPECT_TRUE(changed([](auto& c) { c.training.gamma = 4; }));
+  EXPECT_TRUE(changed([](auto& c) { c.evaluation.stride = 5; }));
+  EXPECT_TRUE(changed([](auto& c) { c.split.tuning = 1; }));
+  EXPECT_TRUE(changed([](auto& c) { c.optimizer.options["momentum"] = 0.9; }));
+  EXPECT_TRUE(changed([](auto& c) { c.routing[0].rule = "frozen"; }));
+  EXPECT_TRUE(changed([](auto& c) { c.seeds.noise = 4; }));
+  EXPECT_TRUE(changed([](auto& c) { c.store = "abd"; }));
+  EXPECT_TRUE(changed([](auto& c) { c.parent = "p"; }));
+  EXPECT_TRUE(changed([](auto& c) { c.to_step = 99; }));
+  EXPECT_FALSE(changed([](auto&) {}));
+}
+
+TEST(Segment, ATaskWhoseConfigurationWasEditedIsRefused) {
+  const fs::path file = fs::temp_directory_path() / ("draftlab_segment_test_" + std::to_string(::getpid()));
+  write_task(file, {segment_id(example()), example(), "/store", 10});
+  EXPECT_EQ(read_task(file).config.to_step, 100);
+  std::string text = read_file(file);
+  text.replace(text.find("\"gamma\": 0"), 10, "\"gamma\": 7");
+  replace_file(file, text);
+  EXPECT_THAT([&] { read_task(file); }, ThrowsMessage<Error>(HasSubstr("this file was edited")));
+  fs::remove(file);
+}
+
+TEST(Segment, EvaluationStepsAlwaysHoldTheFirstAndTheLast) {
+  const auto steps = [](const char* text) {
+    return parse_evaluation(parse_json(text, "x"), "x", 100).steps;
+  };
+  EXPECT_THAT(steps(R"({"every": 30})"), ::testing::ElementsAre(0, 30, 60, 90, 100));
+  EXPECT_THAT(steps(R"({"at": [50, 10, 50]})"), ::testing::ElementsAre(0, 10, 50, 100));
+  EXPECT_THAT([&] { steps(R"({"at": [101]})"); }, ThrowsMessage<Error>(HasSubstr("x: at: must lie between 0 and 100")));
+  EXPECT_THAT([&] { steps(R"({"at": [1], "every": 2})"); }, ThrowsMessage<Error>(HasSubstr("give either")));
+}
+
+TEST(DrafterConfig, CountsThePublishedParametersOfTheQwen27BDrafter) {
+  DrafterConfig config{.hidden_size = 5120, .intermediate_size = 17408, .num_attention_heads = 32,
+                       .num_key_value_heads = 8, .head_dim = 128,
+                       .layer_types = std::vector<std::string>(5, "full_attention"), .num_taps = 5};
+  int64_t count = 0;
+  for (const auto& parameter : parameter_shapes(config)) count += parameter.count();
+  EXPECT_EQ(count, 1730213120);
+}
+
+TEST(DrafterConfig, ImpossibleValuesAreErrorsThatNameTheKey) {
+  const auto parse = [](const char* key, Json value) {
+    Json drafter = parse_json(kDrafter, "s.json");
+    drafter.as_object()[key] = std::move(value);
+    return parse_drafter_config(drafter, "s.json: drafter", 0, 3);
+  };
+  const auto refuses = [&](const char* key, Json value, const char* text) {
+    EXPECT_THAT([&] { parse(key, value); }, ThrowsMessage<Error>(HasSubstr(text))) << key;
+  };
+  refuses("num_key_value_heads", 3, "s.json: drafter.num_key_value_heads: must divide");
+  refuses("head_dim", 7, "must be even");
+  refuses("block_size", 1, "must be at least 2, is 1");
+  refuses("layer_types", JsonArray{"sliding"}, "layer_types[0]: 'sliding' is not known");
+  refuses("layer_types", JsonArray{"full_attention"}, "no layer slides");
+  refuses("draft_vocab_size", 65, "must lie between 2 and 64");
+  refuses("hidden", 3, "did you mean 'hidden_size'?");
+}
+
+TEST(Plan, ReadsBackWhatWasWrittenAndRefusesAnEditedSegment) {
+  const fs::path file = fs::temp_directory_path() / ("draftlab_plan_test_" + std::to_string(::getpid()));
+  PlanRecord plan{.name = "</script>", .sweep_file = "s.json", .sweep = JsonObject{}, .store = JsonObject{},
+                  .store_folder = "/store", .store_hash = "abc", .target = {"val_loss", 5.5}};
+  plan.segments.push_back({segment_id(example()), example()});
+  plan.runs.push_back({"muon seed=1", "muon", example().optimizer, {1, 2, 3}, {segment_id(example())}});
+  write_plan(file, plan);
+  const PlanRecord read = read_plan(file);
+  EXPECT_EQ(read.name, plan.name);
+  EXPECT_EQ(read.runs[0].seeds.noise, 3);
+  EXPECT_EQ(read.segments[0].id, plan.segments[0].id);
+  EXPECT_EQ(read.target.value, 5.5);
+  std::string text = read_file(file);
+  text.replace(text.find("\"gamma\": 0"), 10, "\"gamma\": 7");
+  replace_file(file, text);
+  EXPECT_THAT([&] { read_plan(file); }, ThrowsMessage<Error>(HasSubstr("segments[0].id: does not fit")));
+  fs::remove(file);
+}
+
+}  // namespace
+}  // namespace draftlab

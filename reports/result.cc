@@ -1,0 +1,166 @@
+#include "reports/result.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "base/error.h"
+#include "record/outcome.h"
+#include "reports/company.h"
+
+namespace draftlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Appends one segment's numbers to the run's.
+void add_metrics(const Metrics& metrics, Result& result, int64_t& clipped_steps) {
+  const int64_t tokens_before = result.tokens;
+  const double seconds_before = result.train_seconds;
+  for (const StepRow& row : metrics.steps) {
+    result.steps = row.step;
+    result.tokens = tokens_before + row.tokens;
+    result.data_seconds += row.data_seconds;
+    result.model_seconds += row.model_seconds;
+    result.optimizer_seconds += row.optimizer_seconds;
+    clipped_steps += row.clipped;
+  }
+  result.train_seconds =
+      result.data_seconds + result.model_seconds + result.optimizer_seconds;
+  for (EvaluationRow row : metrics.evaluations) {
+    auto& rows = row.split == "tuning" ? result.tuning : result.held_out;
+    // A segment evaluates its first step again, which is its parent's last.
+    if (!rows.empty() && rows.back().step >= row.step) continue;
+    row.tokens += tokens_before;
+    row.train_seconds += seconds_before;
+    rows.push_back(std::move(row));
+  }
+}
+
+void describe_end(const std::optional<Outcome>& outcome, bool started, Result& result) {
+  const std::string progress = "step " + std::to_string(result.steps) + " of " +
+                               std::to_string(result.config.training.steps);
+  if (!outcome) {
+    result.outcome = started ? "unfinished" : "not started";
+    result.reason = started ? "stopped or still running; last recorded: " + progress
+                            : "nothing has run yet";
+    return;
+  }
+  result.outcome = outcome_name(outcome->kind);
+  result.weights_hash = outcome->weights_hash;
+  result.reason = outcome->reason;
+  if (result.done()) return;
+  if (result.reason.empty()) result.reason = "ended at " + progress;
+}
+
+void load_segments(const RunFolder& folder, Result& result) {
+  int64_t clipped_steps = 0;
+  for (const std::string& id : result.segments) {
+    const SegmentFolder segment(folder, id);
+    const bool started = fs::exists(segment.metrics());
+    if (started) add_metrics(read_metrics(segment.metrics()), result, clipped_steps);
+    if (fs::exists(segment.baselines())) result.baselines = read_baselines(segment.baselines());
+    if (fs::exists(segment.provenance())) {
+      const Json provenance = read_json(segment.provenance());
+      if (const auto* object = provenance.if_object()) result.provenance = *object;
+    }
+    const std::optional<Outcome> outcome = read_outcome(segment.outcome());
+    if (outcome) {
+      result.steps = std::max(result.steps, outcome->step);
+      result.peak_memory_bytes = std::max(result.peak_memory_bytes, outcome->peak_memory_bytes);
+    }
+    describe_end(outcome, started, result);
+    if (!result.done()) break;
+  }
+  result.clipped_share =
+      result.steps == 0 ? kNaN : static_cast<double>(clipped_steps) / result.steps;
+}
+
+void find_target(const TargetLevel& target, Result& result) {
+  for (const MeasureKind& kind : measure_kinds()) {
+    if (kind.key != target.metric) continue;
+    const auto crossing = [&](Clock clock) -> std::optional<double> {
+      if (result.diverged()) return kInfinity;
+      const double at =
+          first_crossing(result.curve(kind.measure, clock), target.value, kind.lower_is_better);
+      if (at == kInfinity && !result.done()) return std::nullopt;
+      return at;
+    };
+    result.steps_to_target = crossing(Clock::kSteps);
+    result.seconds_to_target = crossing(Clock::kSeconds);
+  }
+}
+
+}  // namespace
+
+double Result::first(Split split, Measure measure) const {
+  return rows(split).empty() ? kNaN : value_of(rows(split).front(), measure);
+}
+
+double Result::last(Split split, Measure measure) const {
+  return rows(split).empty() ? kNaN : value_of(rows(split).back(), measure);
+}
+
+double Result::final(Split split, Measure measure) const {
+  if (rows(split).empty() || rows(split).back().step != config.training.steps) return kNaN;
+  return last(split, measure);
+}
+
+std::vector<Point> Result::curve(Measure measure, Clock clock) const {
+  std::vector<Point> points;
+  for (const EvaluationRow& row : held_out) {
+    points.push_back({clock == Clock::kSteps ? static_cast<double>(row.step) : row.train_seconds,
+                      value_of(row, measure)});
+  }
+  return points;
+}
+
+std::string seed_text(const Seeds& seeds) {
+  if (seeds.weights == seeds.data && seeds.data == seeds.noise) {
+    return std::to_string(seeds.weights);
+  }
+  return "weights " + std::to_string(seeds.weights) + ", data " + std::to_string(seeds.data) +
+         ", noise " + std::to_string(seeds.noise);
+}
+
+bool operator==(const Seeds& a, const Seeds& b) {
+  return a.weights == b.weights && a.data == b.data && a.noise == b.noise;
+}
+
+std::vector<Result> load_results(const RunFolder& folder, const PlanRecord& plan) {
+  std::map<std::string, const SegmentConfig*> configs;
+  for (const PlannedSegment& segment : plan.segments) configs[segment.id] = &segment.config;
+  std::map<std::string, bool> in_company;
+  if (fs::exists(folder.events())) in_company = segments_in_company(read_events(folder.events()));
+
+  std::vector<Result> results;
+  for (const PlannedRun& run : plan.runs) {
+    Result result;
+    result.run = run.name;
+    result.arm = run.arm;
+    result.optimizer = run.optimizer;
+    result.seeds = run.seeds;
+    result.segments = run.segments;
+    result.config = *configs.at(run.segments.back());
+    // One broken file must not hide the other runs.
+    try {
+      load_segments(folder, result);
+      find_target(plan.target, result);
+    } catch (const Error& error) {
+      result.outcome = "unreadable";
+      result.reason = error.what();
+    }
+    for (const std::string& id : run.segments) {
+      const auto found = in_company.find(id);
+      if (found == in_company.end()) continue;
+      result.alone = result.alone.value_or(true) && !found->second;
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace draftlab

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/json.h"
+#include "record/plan.h"
+#include "runner/sweep.h"
+
+namespace draftlab {
+
+// What planning must know of a store, from its manifest or, before it is built, its specification.
+struct StoreFacts {
+  std::filesystem::path folder;        // absolute
+  Json specification;                  // as read; {"folder": ...} where only the built store is known
+  std::string hash;                    // identity of the data; "" until it is built
+  int64_t mask_token_id = 0;
+  int64_t num_taps = 0;
+  std::optional<int64_t> hidden_size;  // of the target; where known
+  std::optional<int64_t> vocab_size;
+  std::optional<int64_t> records;      // sequences
+};
+
+// The segments of a plan, each once: two runs that agree up to a step share the segments up to it
+// because these have the same id. Parents come before their children.
+class SegmentGraph {
+ public:
+  // One run's segments in order; sets parent and from_step of each from the one before it. Returns
+  // their ids. REQUIRES: not empty, to_step rises.
+  std::vector<std::string> add_path(std::vector<SegmentConfig> path);
+  std::vector<PlannedSegment> take() { return std::move(segments_); }
+
+ private:
+  std::vector<PlannedSegment> segments_;
+  std::unordered_map<std::string, size_t> index_;
+};
+
+// Resolves a sweep into runs and segments; a pure function. Throws Error with the key's path where the
+// sweep does not fit the store. Runs are ordered by arm, grid point, seed.
+PlanRecord make_plan(const Sweep& sweep, const StoreFacts& store);
+
+}  // namespace draftlab

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "record/optimizer_config.h"
+#include "record/plan.h"
+#include "record/routing.h"
+#include "record/segment.h"
+
+namespace draftlab {
+
+// One optimizer to compare: every point of its grid runs once per seed.
+struct SweepArm {
+  std::string name;
+  std::vector<OptimizerConfig> grid;  // distinct, at least one
+  std::vector<RoutingRule> routing;
+  std::string where;                  // "quick.json: arms[1]", for later errors
+};
+
+// A sweep file as read and checked on its own; the planner checks it against the store.
+struct Sweep {
+  std::string name;
+  std::filesystem::path file;  // absolute
+  Json content;                // as read
+  // Exactly one of these two is set, absolute.
+  std::filesystem::path store_specification;
+  std::filesystem::path store_folder;
+  Json drafter;                // parsed by the planner, which knows the store's taps and mask token
+  TrainingConfig training;
+  EvaluationConfig evaluation;
+  SplitConfig split;
+  std::vector<Seeds> seeds;
+  TargetLevel target;
+  int64_t checkpoint_every = 100;
+  std::vector<SweepArm> arms;
+  std::vector<std::string> notices;  // what the user should know but need not change
+};
+
+// Reads a sweep file strictly (docs/sweep_file.md). Throws Error with the file and the path of the key.
+Sweep read_sweep(const std::filesystem::path& file);
+// The same from its content; `file` is for messages and relative paths.
+Sweep parse_sweep(const Json& content, const std::filesystem::path& file);
+
+}  // namespace draftlab
