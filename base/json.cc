@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/nearest_name.h"
 #include "base/number_text.h"
 
 namespace draftlab {
@@ -121,7 +122,15 @@ class Builder {
   std::string text_;
 };
 
-std::string json_string(std::string_view text) { return json::serialize(json::value(text)); }
+std::string json_string(std::string_view text) {
+  const bool plain = std::none_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
+  });
+  if (!plain) return json::serialize(json::value(text));
+  std::string quoted;
+  quoted.reserve(text.size() + 2);
+  return quoted.append(1, '"').append(text).append(1, '"');
+}
 
 std::string number(double value) {
   return std::isfinite(value) ? number_text(value) : json_string(number_text(value));
@@ -161,24 +170,13 @@ void write(const Json& value, bool sorted, int indent, std::string& out) {
     out += "]";
   } else if (value.is_double()) {
     out += number(value.get_double());
+  } else if (value.is_int64()) {
+    out += std::to_string(value.get_int64());
+  } else if (const auto* text = value.if_string()) {
+    out += json_string(*text);
   } else {
     out += json::serialize(value);
   }
-}
-
-// Edits (insert, delete, replace) between two short words.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row[b.size()];
 }
 
 std::string kind_name(const Json& value) {
@@ -325,15 +323,8 @@ void Fields::finish() {
     const std::string_view key(field.key().data(), field.key().size());
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
     std::string text = "is not a known key";
-    // A word that was cut short counts as one edit.
-    const auto edits = [&](const std::string& known) {
-      return known.starts_with(key) ? 1 : distance(known, key);
-    };
-    const auto nearest = std::min_element(known_.begin(), known_.end(), [&](const auto& a, const auto& b) {
-      return edits(a) < edits(b);
-    });
-    if (nearest != known_.end() && edits(*nearest) <= 1 + key.size() / 3) {
-      text += "; did you mean '" + *nearest + "'?";
+    if (const std::string nearest = nearest_name(key, known_); !nearest.empty()) {
+      text += "; did you mean '" + nearest + "'?";
     } else {
       text += "; known here:";
       for (const auto& known : known_) text += " " + known;

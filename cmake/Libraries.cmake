@@ -23,6 +23,10 @@ import_libtorch(c10)
 import_libtorch(torch_cpu)
 add_library(Libtorch::cpu INTERFACE IMPORTED GLOBAL)
 target_link_libraries(Libtorch::cpu INTERFACE Libtorch::torch_cpu Libtorch::c10)
+# at::parallel_for is a loop on one thread unless its caller is compiled for OpenMP. The runtime is the
+# wheel's own, by path, so that there is one pool of threads: ours is MKL's.
+target_compile_options(Libtorch::cpu INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fopenmp>)
+target_link_libraries(Libtorch::cpu INTERFACE ${LIBTORCH_ROOT}/lib/libgomp.so.1)
 target_include_directories(Libtorch::cpu SYSTEM INTERFACE
   ${LIBTORCH_ROOT}/include ${LIBTORCH_ROOT}/include/torch/csrc/api/include)
 # The linker follows libtorch's own dependencies: the CUDA runtime wheels beside it.

@@ -12,19 +12,20 @@
 namespace draftlab {
 
 struct LossResult {
-  double loss = 0;         // sum(weight * CE) / sum(weight), nats
+  double loss = 0;  // sum(weight * CE) / sum(weight), nats
   double numerator = 0;
   double denominator = 0;  // sum of weights
-  int64_t labels = 0;      // supervised labels
+  int64_t labels = 0;      // supervised labels with a weight above 0
 };
 
-// A DFlash 1 drafter (z-lab/dflash, SpecForge; docs/drafter.md): forward, and the gradients of the loss by
-// hand, without autograd. float32 or float64 throughout, the dtype of `embedding`. Deterministic for a
-// given number of threads. Buffers are kept between calls: after the first step of a shape, no large
-// allocation.
+// A DFlash 1 drafter (z-lab/dflash, SpecForge; docs/drafter.md): forward, and the gradients of the
+// loss by hand, without autograd. float32 or float64 throughout, the dtype of `embedding`.
+// Deterministic for a given number of threads. Buffers are kept between calls: after the first step
+// of a shape, no large allocation.
 class Drafter {
  public:
-  // embedding [V, H]; head [V_d, H]: rows of the target's head in draft-vocabulary order. Neither is trained.
+  // embedding [V, H]; head [V_d, H]: rows of the target's head in draft-vocabulary order. Neither
+  // is trained.
   Drafter(const DrafterConfig& config, at::Tensor embedding, at::Tensor head);
   ~Drafter();
   const DrafterConfig& config() const;
@@ -32,21 +33,24 @@ class Drafter {
   // Final normed hidden states [N*B, H] of all rows. `parameters` as parameter_shapes(config).
   at::Tensor forward(const NamedTensors& parameters, const BlockBatch& batch);
 
-  // The "dflash" loss and its gradient for every parameter, written into `gradients` (made on first use,
-  // reused after). The head is computed on supervised rows only, in chunks.
-  LossResult loss_and_gradients(const NamedTensors& parameters, const BlockBatch& batch, NamedTensors& gradients);
+  // The "dflash" loss and its gradient for every parameter, written into `gradients` (made on first
+  // use, reused after). The head is computed on supervised rows only, in chunks. Throws Error if
+  // the batch has no supervised label.
+  LossResult loss_and_gradients(const NamedTensors& parameters, const BlockBatch& batch,
+                                NamedTensors& gradients);
 
-  // For evaluation: the loss without gradients, and each row's greedy draft-vocabulary id [N*B] int64
-  // (ties: the lowest id; -1 in slot 0).
-  LossResult loss_and_argmax(const NamedTensors& parameters, const BlockBatch& batch, at::Tensor& argmax);
+  // For evaluation: the loss without gradients (NaN if no label is supervised), and each row's
+  // greedy draft-vocabulary id [N*B] int64 on the CPU (ties: the lowest id; -1 in slot 0).
+  LossResult loss_and_argmax(const NamedTensors& parameters, const BlockBatch& batch,
+                             at::Tensor& argmax);
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-// float32 weights before training: matrices normal(0, initializer_range), norms 1. A pure function of
-// config and seed: each tensor has its own stream, so its values do not depend on the others.
+// float32 weights before training: matrices normal(0, initializer_range), norms 1. A pure function
+// of config and seed: each tensor has its own stream, so its values do not depend on the others.
 NamedTensors initial_parameters(const DrafterConfig& config, int64_t seed);
 
 }  // namespace draftlab

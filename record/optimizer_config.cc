@@ -224,13 +224,12 @@ const std::vector<OptimizerKind>& optimizer_kinds() {
 }
 
 const OptimizerKind& optimizer_kind(const std::string& name, const std::string& where) {
+  const auto& kinds = optimizer_kinds();
   std::vector<std::string> names;
-  for (const OptimizerKind& kind : optimizer_kinds()) {
-    if (kind.name == name) return kind;
-    names.push_back(kind.name);
-  }
+  for (const OptimizerKind& kind : kinds) names.push_back(kind.name);
   require_one_of(name, names, where);
-  throw Error(where, "is not an optimizer");  // require_one_of has thrown
+  return *std::find_if(kinds.begin(), kinds.end(),
+                       [&](const OptimizerKind& kind) { return kind.name == name; });
 }
 
 double OptimizerConfig::number(const std::string& key) const {

@@ -45,24 +45,28 @@ PlannedSegment planned_segment_from_json(const Json& value, const std::string& w
 
 }  // namespace
 
-void write_plan(const std::filesystem::path& file, const PlanRecord& plan) {
+JsonObject to_json(const PlanRecord& plan) {
   JsonArray segments, runs;
   for (const auto& segment : plan.segments) {
     segments.push_back(JsonObject{{"id", segment.id}, {"config", to_json(segment.config)}});
   }
   for (const auto& run : plan.runs) runs.push_back(to_json(run));
-  replace_file(file, pretty(JsonObject{{"schema", kSchema},
-                                       {"name", plan.name},
-                                       {"sweep_file", plan.sweep_file},
-                                       {"sweep", plan.sweep},
-                                       {"store", plan.store},
-                                       {"store_folder", plan.store_folder.string()},
-                                       {"store_hash", plan.store_hash},
-                                       {"target", JsonObject{{"metric", plan.target.metric}, {"value", plan.target.value}}},
-                                       {"checkpoint_every", plan.checkpoint_every},
-                                       {"notices", strings(plan.notices)},
-                                       {"runs", std::move(runs)},
-                                       {"segments", std::move(segments)}}));
+  return {{"schema", kSchema},
+          {"name", plan.name},
+          {"sweep_file", plan.sweep_file},
+          {"sweep", plan.sweep},
+          {"store", plan.store},
+          {"store_folder", plan.store_folder.string()},
+          {"store_hash", plan.store_hash},
+          {"target", JsonObject{{"metric", plan.target.metric}, {"value", plan.target.value}}},
+          {"checkpoint_every", plan.checkpoint_every},
+          {"notices", strings(plan.notices)},
+          {"runs", std::move(runs)},
+          {"segments", std::move(segments)}};
+}
+
+void write_plan(const std::filesystem::path& file, const PlanRecord& plan) {
+  replace_file(file, pretty(to_json(plan)));
 }
 
 PlanRecord read_plan(const std::filesystem::path& file) {

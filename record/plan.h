@@ -46,6 +46,7 @@ struct PlanRecord {
   std::vector<std::string> notices;
 };
 
+JsonObject to_json(const PlanRecord& plan);
 void write_plan(const std::filesystem::path& file, const PlanRecord& plan);
 PlanRecord read_plan(const std::filesystem::path& file);
 

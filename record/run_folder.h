@@ -37,6 +37,7 @@ class SegmentFolder {
   std::filesystem::path outcome() const { return root_ / "outcome.json"; }    // written last, read first
   std::filesystem::path progress() const { return root_ / "progress.json"; }  // step, rate: for the runner's eyes
   std::filesystem::path log() const { return root_ / "log.txt"; }             // the worker's stdout and stderr
+  std::filesystem::path lock() const { return root_ / "lock"; }               // held by its worker
   std::filesystem::path baselines() const { return root_ / "baselines.json"; }
   std::filesystem::path provenance() const { return root_ / "provenance.json"; }
   std::filesystem::path checkpoints() const { return root_ / "checkpoints"; }

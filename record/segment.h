@@ -30,7 +30,8 @@ struct EvaluationConfig {
   int64_t stride = 4;              // an evaluation block starts at every stride-th eligible position
 };
 
-// Which sequences of the store do what, in the store's order: first `train`, then `tuning`, then `held_out`.
+// Which sequences of the store do what: its records in one fixed random order, first `train` of them, then
+// `tuning`, then `held_out`.
 struct SplitConfig {
   int64_t train = 0;
   int64_t tuning = 0;              // rates are chosen on these; 0: none

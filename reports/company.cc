@@ -2,39 +2,26 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 namespace draftlab {
 
-std::map<std::string, bool> segments_in_company(const std::vector<WorkerEvent>& events) {
-  // One start may have two rows: written without an end when the worker started, and again when it ended.
-  std::map<std::pair<std::string, double>, double> ends;
-  for (const WorkerEvent& event : events) {
-    double& end = ends[{event.segment, event.start}];
-    end = std::max(end, event.end);
+std::map<std::string, bool> segments_in_company(std::vector<WorkerEvent> events) {
+  std::stable_sort(events.begin(), events.end(),
+                   [](const WorkerEvent& a, const WorkerEvent& b) { return a.start < b.start; });
+  // Close what has no end: from the last start backwards, each segment's next start is known.
+  std::map<std::string, double> next_start;
+  for (auto event = events.rbegin(); event != events.rend(); ++event) {
+    const auto next =
+        next_start.try_emplace(event->segment, std::numeric_limits<double>::infinity());
+    if (event->end == 0) event->end = next.first->second;
+    next.first->second = event->start;
   }
-  struct Span {
-    std::string segment;
-    double start, end;
-  };
-  std::vector<Span> spans;
-  for (auto it = ends.begin(); it != ends.end(); ++it) {
-    double end = it->second;
-    if (end == 0) {
-      const auto next = std::next(it);
-      const bool again = next != ends.end() && next->first.first == it->first.first;
-      end = again ? next->first.second : std::numeric_limits<double>::infinity();
-    }
-    spans.push_back({it->first.first, it->first.second, end});
-  }
-  std::sort(spans.begin(), spans.end(),
-            [](const Span& a, const Span& b) { return a.start < b.start; });
   std::map<std::string, bool> in_company;
-  for (size_t i = 0; i < spans.size(); ++i) {
-    in_company[spans[i].segment];  // false unless set below or before
-    for (size_t j = i + 1; j < spans.size() && spans[j].start < spans[i].end; ++j) {
-      if (spans[j].segment == spans[i].segment) continue;
-      in_company[spans[i].segment] = in_company[spans[j].segment] = true;
+  for (size_t i = 0; i < events.size(); ++i) {
+    in_company[events[i].segment];  // false, unless another event says otherwise
+    for (size_t j = i + 1; j < events.size() && events[j].start < events[i].end; ++j) {
+      if (events[j].segment == events[i].segment) continue;
+      in_company[events[i].segment] = in_company[events[j].segment] = true;
     }
   }
   return in_company;

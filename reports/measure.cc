@@ -20,9 +20,12 @@ const MeasureKind& kind_of(Measure measure) {
 
 double value_of(const EvaluationRow& row, Measure measure) {
   switch (measure) {
-    case Measure::kLoss: return row.loss;
-    case Measure::kAcceptanceLength: return row.acceptance_length;
-    case Measure::kAcceptanceLengthArgmax: return row.acceptance_length_argmax;
+    case Measure::kLoss:
+      return row.loss;
+    case Measure::kAcceptanceLength:
+      return row.acceptance_length;
+    case Measure::kAcceptanceLengthArgmax:
+      return row.acceptance_length_argmax;
   }
   return 0;
 }

@@ -13,8 +13,8 @@ inline constexpr size_t kMeasures = 3;
 
 struct MeasureKind {
   Measure measure;
-  std::string key;     // as in TargetLevel::metric
-  std::string name;    // as people say it
+  std::string key;   // as in TargetLevel::metric
+  std::string name;  // as people say it
   bool lower_is_better;
   int decimals;
 };

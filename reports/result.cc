@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "record/events.h"
 #include "record/outcome.h"
 #include "reports/company.h"
 
@@ -18,25 +19,20 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Appends one segment's numbers to the run's.
 void add_metrics(const Metrics& metrics, Result& result, int64_t& clipped_steps) {
-  const int64_t tokens_before = result.tokens;
-  const double seconds_before = result.train_seconds;
   for (const StepRow& row : metrics.steps) {
     result.steps = row.step;
-    result.tokens = tokens_before + row.tokens;
+    result.tokens = row.tokens;
     result.data_seconds += row.data_seconds;
     result.model_seconds += row.model_seconds;
     result.optimizer_seconds += row.optimizer_seconds;
     clipped_steps += row.clipped;
   }
-  result.train_seconds =
-      result.data_seconds + result.model_seconds + result.optimizer_seconds;
-  for (EvaluationRow row : metrics.evaluations) {
+  result.train_seconds = result.data_seconds + result.model_seconds + result.optimizer_seconds;
+  for (const EvaluationRow& row : metrics.evaluations) {
     auto& rows = row.split == "tuning" ? result.tuning : result.held_out;
     // A segment evaluates its first step again, which is its parent's last.
     if (!rows.empty() && rows.back().step >= row.step) continue;
-    row.tokens += tokens_before;
-    row.train_seconds += seconds_before;
-    rows.push_back(std::move(row));
+    rows.push_back(row);
   }
 }
 
@@ -45,8 +41,8 @@ void describe_end(const std::optional<Outcome>& outcome, bool started, Result& r
                                std::to_string(result.config.training.steps);
   if (!outcome) {
     result.outcome = started ? "unfinished" : "not started";
-    result.reason = started ? "stopped or still running; last recorded: " + progress
-                            : "nothing has run yet";
+    result.reason =
+        started ? "stopped or still running; last recorded: " + progress : "nothing has run yet";
     return;
   }
   result.outcome = outcome_name(outcome->kind);
@@ -133,8 +129,7 @@ bool operator==(const Seeds& a, const Seeds& b) {
 std::vector<Result> load_results(const RunFolder& folder, const PlanRecord& plan) {
   std::map<std::string, const SegmentConfig*> configs;
   for (const PlannedSegment& segment : plan.segments) configs[segment.id] = &segment.config;
-  std::map<std::string, bool> in_company;
-  if (fs::exists(folder.events())) in_company = segments_in_company(read_events(folder.events()));
+  const std::map<std::string, bool> in_company = segments_in_company(read_events(folder.events()));
 
   std::vector<Result> results;
   for (const PlannedRun& run : plan.runs) {

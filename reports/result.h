@@ -16,34 +16,35 @@ namespace draftlab {
 enum class Split { kHeldOut, kTuning };
 enum class Clock { kSteps, kSeconds };
 
-// One run (one curve) with all its numbers and identities; everything else in a report is computed from
-// these. A run of several segments continues its parents' tokens and seconds.
+// One run (one curve) with all its numbers and identities; everything else in a report is computed
+// from these.
 struct Result {
   std::string run, arm;
   OptimizerConfig optimizer;
   Seeds seeds;
   std::vector<std::string> segments;
-  SegmentConfig config;            // of the last segment
+  SegmentConfig config;  // of the last segment
 
-  // "done", "diverged", "failed", "interrupted" as the worker wrote it; "unfinished" (no outcome yet),
-  // "not started", "unreadable" (a file of it is broken).
+  // "done", "diverged", "failed", "interrupted" as the worker wrote it; "unfinished" (no outcome
+  // yet), "not started", "unreadable" (a file of it is broken).
   std::string outcome = "not started";
-  std::string reason;              // empty when done
+  std::string reason;  // empty when done
   bool done() const { return outcome == "done"; }
   bool diverged() const { return outcome == "diverged"; }
 
   int64_t steps = 0, tokens = 0;
-  double train_seconds = 0;        // data + model + optimizer
+  double train_seconds = 0;  // data + model + optimizer
   double data_seconds = 0, model_seconds = 0, optimizer_seconds = 0;
-  double clipped_share = 0;        // of steps; NaN without steps
-  int64_t peak_memory_bytes = 0;   // largest over its segments; 0: not known
+  double clipped_share = 0;       // of steps; NaN without steps
+  int64_t peak_memory_bytes = 0;  // largest over its segments; 0: not known
   std::string weights_hash;
-  std::optional<bool> alone;       // false: another worker ran beside it; nothing: not recorded
+  std::optional<bool> alone;  // false: another worker ran beside it; nothing: not recorded
   std::vector<EvaluationRow> held_out, tuning;  // in step order
   std::optional<Baselines> baselines;
-  JsonObject provenance;           // of the last segment that has one
+  JsonObject provenance;  // of the last segment that has one
 
-  // Infinity: not reached, or diverged. Nothing: the plan has no target, or the run may still get there.
+  // Infinity: not reached, or diverged. Nothing: the plan has no target, or the run may still get
+  // there.
   std::optional<double> steps_to_target, seconds_to_target;
 
   const std::vector<EvaluationRow>& rows(Split split) const {

@@ -18,7 +18,8 @@ std::string shown(const Json& value) {
   return text;
 }
 
-void compare(const Json& a, const Json& b, const std::string& path, std::vector<Difference>& found) {
+void compare(const Json& a, const Json& b, const std::string& path,
+             std::vector<Difference>& found) {
   if (a.is_object() && b.is_object()) {
     const std::string prefix = path.empty() ? "" : path + ".";
     for (const auto& field : a.get_object()) {
@@ -78,27 +79,28 @@ JsonArray segments_as_json(const PlanRecord& plan) {
 
 }  // namespace
 
-std::vector<Difference> differences(const Json& old_value, const Json& new_value) {
+std::vector<Difference> find_differences(const Json& old_value, const Json& new_value) {
   std::vector<Difference> found;
   compare(old_value, new_value, "", found);
   return found;
 }
 
-std::vector<Difference> differences(const PlanRecord& frozen, const PlanRecord& now) {
+std::vector<Difference> find_differences(const PlanRecord& frozen, const PlanRecord& now) {
   const bool same = canonical(runs_as_json(frozen)) == canonical(runs_as_json(now)) &&
                     canonical(summary(frozen)) == canonical(summary(now));
   if (same) return {};
-  std::vector<Difference> found = differences(frozen.sweep, now.sweep);
-  const auto stores = differences(JsonObject{{"store", frozen.store}}, JsonObject{{"store", now.store}});
+  std::vector<Difference> found = find_differences(frozen.sweep, now.sweep);
+  const auto stores =
+      find_differences(JsonObject{{"store", frozen.store}}, JsonObject{{"store", now.store}});
   found.insert(found.end(), stores.begin(), stores.end());
-  if (found.empty()) found = differences(summary(frozen), summary(now));
+  if (found.empty()) found = find_differences(summary(frozen), summary(now));
   if (found.empty()) {
-    found = differences(JsonObject{{"segments", segments_as_json(frozen)}},
-                        JsonObject{{"segments", segments_as_json(now)}});
+    found = find_differences(JsonObject{{"segments", segments_as_json(frozen)}},
+                             JsonObject{{"segments", segments_as_json(now)}});
   }
   if (found.empty()) {
-    found = differences(JsonObject{{"runs", runs_as_json(frozen)}},
-                        JsonObject{{"runs", runs_as_json(now)}});
+    found = find_differences(JsonObject{{"runs", runs_as_json(frozen)}},
+                             JsonObject{{"runs", runs_as_json(now)}});
   }
   return found;
 }

@@ -45,33 +45,35 @@ std::string seeds_text(const Seeds& seeds) {
   return "seeds=" + weights + "/" + std::to_string(seeds.data) + "/" + std::to_string(seeds.noise);
 }
 
-DrafterConfig fitting_drafter(const Sweep& sweep, const StoreFacts& store) {
+DrafterConfig fitting_drafter(const Sweep& sweep, const PlannedStore& store) {
   const std::string where = sweep.file.string() + ": drafter";
   const DrafterConfig drafter =
       parse_drafter_config(sweep.drafter, where, store.mask_token_id, store.num_taps);
   const auto same = [&](const char* key, int64_t value, const std::optional<int64_t>& target) {
     if (!target || value == *target) return;
-    throw Error(where + "." + key, "is " + std::to_string(value) + ", but the target of the store " +
-                                       store.folder.string() + " has " + std::to_string(*target));
+    throw Error(where + "." + key, "is " + std::to_string(value) +
+                                       ", but the target of the store " + store.folder.string() +
+                                       " has " + std::to_string(*target));
   };
   same("hidden_size", drafter.hidden_size, store.hidden_size);
   same("vocab_size", drafter.vocab_size, store.vocab_size);
   return drafter;
 }
 
-void check_split(const Sweep& sweep, const StoreFacts& store, std::vector<std::string>& notices) {
+void check_split(const Sweep& sweep, const PlannedStore& store, std::vector<std::string>& notices) {
   const SplitConfig& split = sweep.split;
   if (sweep.training.sequences_per_step > split.train) {
     throw Error(sweep.file.string() + ": training.sequences_per_step",
-                "is " + std::to_string(sweep.training.sequences_per_step) + ", but split.train has " +
-                    std::to_string(split.train) + " sequences");
+                "is " + std::to_string(sweep.training.sequences_per_step) +
+                    ", but split.train has " + std::to_string(split.train) + " sequences");
   }
   if (!store.records) return;
   const int64_t wanted = split.train + split.tuning + split.held_out;
   if (wanted > *store.records) {
-    throw Error(sweep.file.string() + ": split",
-                "train + tuning + held_out is " + std::to_string(wanted) + ", but the store " +
-                    store.folder.string() + " has " + std::to_string(*store.records) + " sequences");
+    throw Error(sweep.file.string() + ": split", "train + tuning + held_out is " +
+                                                     std::to_string(wanted) + ", but the store " +
+                                                     store.folder.string() + " has " +
+                                                     std::to_string(*store.records) + " sequences");
   }
   if (wanted < *store.records) {
     notices.push_back("the split uses " + std::to_string(wanted) + " of the store's " +
@@ -95,7 +97,7 @@ std::vector<std::string> SegmentGraph::add_path(std::vector<SegmentConfig> path)
   return ids;
 }
 
-PlanRecord make_plan(const Sweep& sweep, const StoreFacts& store) {
+PlanRecord make_plan(const Sweep& sweep, const PlannedStore& store) {
   PlanRecord plan;
   plan.name = sweep.name;
   plan.sweep_file = sweep.file.string();

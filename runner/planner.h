@@ -14,15 +14,15 @@
 namespace draftlab {
 
 // What planning must know of a store, from its manifest or, before it is built, its specification.
-struct StoreFacts {
-  std::filesystem::path folder;        // absolute
-  Json specification;                  // as read; {"folder": ...} where only the built store is known
-  std::string hash;                    // identity of the data; "" until it is built
+struct PlannedStore {
+  std::filesystem::path folder;  // absolute
+  Json specification;            // as read; {"folder": ...} where only the built store is known
+  std::string hash;              // identity of the data; "" until it is built
   int64_t mask_token_id = 0;
   int64_t num_taps = 0;
   std::optional<int64_t> hidden_size;  // of the target; where known
   std::optional<int64_t> vocab_size;
-  std::optional<int64_t> records;      // sequences
+  std::optional<int64_t> records;  // sequences
 };
 
 // The segments of a plan, each once: two runs that agree up to a step share the segments up to it
@@ -39,8 +39,8 @@ class SegmentGraph {
   std::unordered_map<std::string, size_t> index_;
 };
 
-// Resolves a sweep into runs and segments; a pure function. Throws Error with the key's path where the
-// sweep does not fit the store. Runs are ordered by arm, grid point, seed.
-PlanRecord make_plan(const Sweep& sweep, const StoreFacts& store);
+// Resolves a sweep into runs and segments; a pure function. Throws Error with the key's path where
+// the sweep does not fit the store. Runs are ordered by arm, grid point, seed.
+PlanRecord make_plan(const Sweep& sweep, const PlannedStore& store);
 
 }  // namespace draftlab

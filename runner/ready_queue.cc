@@ -21,7 +21,8 @@ ReadyQueue::ReadyQueue(const std::vector<PlannedSegment>& segments,
     } else {
       const auto parent = index.find(config.parent);
       if (parent == index.end()) {
-        throw Error("plan", "segment " + segments[i].id + " comes before its parent " + config.parent);
+        throw Error("plan",
+                    "segment " + segments[i].id + " comes before its parent " + config.parent);
       }
       children_[parent->second].push_back(i);
     }

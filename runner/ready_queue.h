@@ -14,8 +14,9 @@
 
 namespace draftlab {
 
-// Which segments can start now: those whose parent is done. The one with the most steps on the longest
-// path below it comes first, among equals the earlier in the plan. Knows nothing of processes.
+// Which segments can start now: those whose parent is done. The one with the most steps on the
+// longest path below it comes first, among equals the earlier in the plan. Knows nothing of
+// processes.
 class ReadyQueue {
  public:
   // `finished`: segments with a result from before (done or diverged), by id; they never run again.
@@ -38,7 +39,7 @@ class ReadyQueue {
   const std::vector<PlannedSegment>& segments_;
   std::vector<std::vector<size_t>> children_;
   std::vector<int64_t> path_steps_;  // own steps and those of the longest path below
-  std::vector<std::optional<OutcomeKind>> results_;  // from before
+  std::vector<std::optional<OutcomeKind>> results_;         // from before
   std::priority_queue<std::pair<int64_t, int64_t>> ready_;  // (path steps, -index)
   std::vector<std::pair<size_t, std::string>> blocked_;
 };

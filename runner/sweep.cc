@@ -107,9 +107,9 @@ SweepArm read_arm(const Json& value, const std::string& where, size_t seeds,
   const Json& optimizer = fields.any("optimizer");
   if (const auto* object = optimizer.if_object();
       object && grid_size(*object) * static_cast<double>(seeds) > kMostRuns) {
-    throw Error(fields.where("optimizer"),
-                "its lists make more than " + grouped(static_cast<long long>(kMostRuns)) +
-                    " runs; shorten them");
+    throw Error(fields.where("optimizer"), "its lists make more than " +
+                                               grouped(static_cast<long long>(kMostRuns)) +
+                                               " runs; shorten them");
   }
   arm.grid = parse_optimizer_grid(optimizer, fields.where("optimizer"), notices);
   arm.routing = fields.has("routing")
@@ -130,15 +130,16 @@ Sweep parse_sweep(const Json& content, const fs::path& file) {
   read_store(fields.any("store"), fields.where("store"), sweep.file.parent_path(), sweep);
   sweep.drafter = fields.any("drafter");
   sweep.training = parse_training(fields.any("training"), fields.where("training"));
-  sweep.evaluation = parse_evaluation(fields.any("evaluation"), fields.where("evaluation"),
-                                      sweep.training.steps);
+  sweep.evaluation =
+      parse_evaluation(fields.any("evaluation"), fields.where("evaluation"), sweep.training.steps);
   sweep.split = parse_split(fields.any("split"), fields.where("split"));
   sweep.seeds = read_seed_list(fields.array("seeds"), fields.where("seeds"));
   if (fields.has("target")) {
     sweep.target = read_target(fields.any("target"), fields.where("target"));
   }
   sweep.checkpoint_every = fields.integer("checkpoint_every", sweep.checkpoint_every);
-  require_at_least(static_cast<double>(sweep.checkpoint_every), 1, fields.where("checkpoint_every"));
+  require_at_least(static_cast<double>(sweep.checkpoint_every), 1,
+                   fields.where("checkpoint_every"));
 
   const JsonArray& arms = fields.array("arms");
   if (arms.empty()) throw Error(fields.where("arms"), "is an empty list; give at least one arm");

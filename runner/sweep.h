@@ -18,7 +18,7 @@ struct SweepArm {
   std::string name;
   std::vector<OptimizerConfig> grid;  // distinct, at least one
   std::vector<RoutingRule> routing;
-  std::string where;                  // "quick.json: arms[1]", for later errors
+  std::string where;  // "quick.json: arms[1]", for later errors
 };
 
 // A sweep file as read and checked on its own; the planner checks it against the store.
@@ -29,7 +29,7 @@ struct Sweep {
   // Exactly one of these two is set, absolute.
   std::filesystem::path store_specification;
   std::filesystem::path store_folder;
-  Json drafter;                // parsed by the planner, which knows the store's taps and mask token
+  Json drafter;  // parsed by the planner, which knows the store's taps and mask token
   TrainingConfig training;
   EvaluationConfig evaluation;
   SplitConfig split;
@@ -40,7 +40,8 @@ struct Sweep {
   std::vector<std::string> notices;  // what the user should know but need not change
 };
 
-// Reads a sweep file strictly (docs/sweep_file.md). Throws Error with the file and the path of the key.
+// Reads a sweep file strictly (docs/sweep_file.md). Throws Error with the file and the path of the
+// key.
 Sweep read_sweep(const std::filesystem::path& file);
 // The same from its content; `file` is for messages and relative paths.
 Sweep parse_sweep(const Json& content, const std::filesystem::path& file);

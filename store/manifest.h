@@ -15,6 +15,7 @@ struct RecordEntry {
   int64_t length = 0;           // tokens, prompt and response, without padding
   int64_t prompt_length = 0;
   bool looped = false;          // its response was cut where it began to loop
+  std::string sha256;           // of its bytes (record_sha256, store/shard.h), so that a fault has an address
 };
 
 struct ShardEntry {
@@ -55,6 +56,7 @@ struct StoreManifest {
 
 std::filesystem::path manifest_file(const std::filesystem::path& store_folder);
 JsonObject to_json(const StoreManifest& manifest);
+StoreManifest manifest_from_json(const Json& value, const std::string& where);  // throws Error
 StoreManifest read_manifest(const std::filesystem::path& store_folder);  // throws Error
 void write_manifest(const std::filesystem::path& store_folder, const StoreManifest& manifest);
 

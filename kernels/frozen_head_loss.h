@@ -1,0 +1,39 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <span>
+
+namespace draftlab {
+
+// Cross entropy of softmax(hidden . head^T) against labels, in nats, for a head that is not
+// trained:
+//   losses[r] = log(sum over v of e^(hidden[r].head[v])) - hidden[r].head[labels[r]]
+//   d_hidden[r] = scales[r] * (sum over v of p[r,v] head[v] - head[labels[r]])
+// hidden, d_hidden [M, H], head [V, H], one floating dtype; every label in 0..V-1; losses, scales
+// [M].
+//
+// The [M, V] logits never exist: chunks of the vocabulary pass through one small buffer, with a
+// running maximum and sum per row and a running sum of e^logit * head[v] (the online softmax of
+// Milakov and Gimelshein 2018, and of flash attention). Two products per chunk in all.
+// Deterministic for a number of threads.
+void frozen_head_loss(const at::Tensor& hidden, const at::Tensor& head,
+                      std::span<const int64_t> labels, std::span<const double> scales,
+                      std::span<double> losses, const at::Tensor& d_hidden);
+
+// Without gradients: the same losses, and each row's most likely id (ties: the lowest). A label of
+// -1 gives the loss 0.
+void frozen_head_argmax(const at::Tensor& hidden, const at::Tensor& head,
+                        std::span<const int64_t> labels, std::span<double> losses,
+                        std::span<int64_t> argmax);
+
+// The same by ATen alone: the specification, and what devices without a kernel run.
+void plain_frozen_head_loss(const at::Tensor& hidden, const at::Tensor& head,
+                            std::span<const int64_t> labels, std::span<const double> scales,
+                            std::span<double> losses, const at::Tensor& d_hidden);
+void plain_frozen_head_argmax(const at::Tensor& hidden, const at::Tensor& head,
+                              std::span<const int64_t> labels, std::span<double> losses,
+                              std::span<int64_t> argmax);
+
+}  // namespace draftlab

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace draftlab {
+
+// The commands of `draftlab`, each in its own file. `words` is what follows the command's name.
+// They return the exit status and throw Error or UsageError.
+using Words = std::vector<std::string>;
+
+int plan_command(const Words& words);
+int run_command(const Words& words);
+int resume_command(const Words& words);
+int status_command(const Words& words);
+int report_command(const Words& words);
+int store_command(const Words& words);
+int optimizers_command(const Words& words);
+int signature_command(const Words& words);
+
+}  // namespace draftlab

@@ -1,0 +1,131 @@
+#include "programs/execution.h"
+
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <ostream>
+
+#include "base/error.h"
+#include "programs/worker_program.h"
+#include "reports/report.h"
+#include "runner/estimate.h"
+#include "runner/interrupt.h"
+#include "runner/local_launcher.h"
+#include "runner/scheduler.h"
+#include "runner/terminal_text.h"
+#include "runner/worker_lock.h"
+
+namespace draftlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kGraceSeconds = 60;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+size_t terminal_width() {
+  struct winsize size = {};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+void stop_leftovers(const RunFolder& folder, const PlanRecord& plan, std::ostream& out) {
+  for (const PlannedSegment& segment : plan.segments) {
+    for (const pid_t pid : stop_leftover(SegmentFolder(folder, segment.id).lock(), kGraceSeconds)) {
+      out << "stopped process " << pid << ", a worker that a killed run left at work on segment "
+          << segment.id << std::endl;
+    }
+  }
+}
+
+int64_t threads_of(const PlanRecord& plan) {
+  int64_t threads = 1;
+  for (const auto& segment : plan.segments)
+    threads = std::max(threads, segment.config.training.threads);
+  return threads;
+}
+
+// Of the segments without a result; the others' files are there already.
+double remaining_disk_bytes(const RunFolder& folder, const PlanRecord& plan) {
+  const auto outcomes = read_outcomes(folder, plan);
+  double bytes = 0;
+  for (const PlannedSegment& segment : plan.segments) {
+    const auto outcome = outcomes.find(segment.id);
+    if (outcome == outcomes.end() || !is_result(outcome->second.kind))
+      bytes += disk_bytes(segment.config);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+int64_t available_cores() {
+  cpu_set_t set;
+  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+int default_jobs(const PlanRecord& plan) {
+  for (const auto& segment : plan.segments) {
+    if (segment.config.training.device != "cpu") return 1;
+  }
+  return static_cast<int>(std::max<int64_t>(1, available_cores() / threads_of(plan)));
+}
+
+double free_space(const fs::path& folder) {
+  fs::path existing = fs::absolute(folder);
+  while (!fs::exists(existing) && existing.has_relative_path()) existing = existing.parent_path();
+  std::error_code code;
+  const fs::space_info space = fs::space(existing, code);
+  if (code) throw Error(existing.string(), "cannot tell how much space is free: " + code.message());
+  return static_cast<double>(space.available);
+}
+
+void require_free_space(const fs::path& folder, double bytes) {
+  const double free = free_space(folder);
+  if (bytes <= free) return;
+  throw Error(folder.string(), "may need " + bytes_text(bytes) + ", but its volume has " +
+                                   bytes_text(free) +
+                                   " free; free some, or name a folder on another volume");
+}
+
+int execute_plan(const RunFolder& folder, const PlanRecord& plan, int jobs, std::ostream& out,
+                 bool live) {
+  stop_leftovers(folder, plan, out);
+  const int64_t threads = threads_of(plan);
+  if (jobs * threads > available_cores()) {
+    out << "notice: " << jobs << (jobs == 1 ? " worker" : " workers") << " of " << threads
+        << (threads == 1 ? " thread" : " threads") << " on " << available_cores()
+        << " cores: the seconds of a run will count the others' work too" << std::endl;
+  }
+  LocalLauncher launcher(worker_program());
+  ProgressDisplay progress(plan, folder, jobs, out, live ? terminal_width : nullptr);
+  const InterruptCounter interrupts;
+  Scheduler scheduler(folder, plan, launcher, progress,
+                      {jobs, kGraceSeconds, InterruptCounter::count, now});
+  const ScheduleResult result = scheduler.run();
+  const bool finished = result.all_finished(plan);
+  if (result.interrupted && !finished) {
+    out << "interrupted; go on with: draftlab resume " << folder.root().string() << std::endl;
+  }
+  return finished ? 0 : 1;
+}
+
+int execute_and_report(const RunFolder& folder, const PlanRecord& plan,
+                       std::optional<int64_t> jobs) {
+  require_free_space(folder.root(), remaining_disk_bytes(folder, plan));
+  const int status = execute_plan(folder, plan, jobs ? static_cast<int>(*jobs) : default_jobs(plan),
+                                  std::cout, ::isatty(STDOUT_FILENO));
+  write_report(folder);
+  std::cout << "report: " << folder.report_page().string() << std::endl;
+  if (status != 0)
+    std::cout << "not every run is done: draftlab status " << folder.root().string() << std::endl;
+  return status;
+}
+
+}  // namespace draftlab

@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <iostream>
+#include <map>
+
+#include "base/number_text.h"
+#include "programs/command_line.h"
+#include "programs/commands.h"
+#include "programs/execution.h"
+#include "programs/sweep_store.h"
+#include "runner/estimate.h"
+#include "runner/planner.h"
+#include "runner/terminal_text.h"
+
+namespace draftlab {
+namespace {
+
+constexpr char kHelp[] =
+    "usage: draftlab plan SWEEP.json [--out DIR] [--store DIR] [--jobs N] [--json]\n\n"
+    "Shows what a sweep file would run, and runs and writes nothing.\n\n"
+    "  draftlab plan sweeps/quick.json\n"
+    "  draftlab plan sweeps/quick.json --out runs/quick   time from what has run there already\n"
+    "  draftlab plan sweeps/quick.json --json | less      every resolved value\n";
+
+// "3 arms", "1 arm"
+std::string counted(int64_t count, const std::string& noun) {
+  return grouped(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+void line(const char* key, const std::string& text) {
+  std::string name = key;
+  name.resize(10, ' ');
+  std::cout << name << text << "\n";
+}
+
+std::string steps_text(const PlanRecord& plan) {
+  const StepCount count = count_steps(plan);
+  if (count.shared_segments == 0)
+    return grouped(count.segment_steps) + "; no two runs share a segment";
+  return grouped(count.segment_steps) + "; " + counted(count.shared_segments, "segment") +
+         " shared, which saves " + grouped(count.run_steps - count.segment_steps) + " of " +
+         grouped(count.run_steps);
+}
+
+std::string store_text(const Sweep& sweep, const SweepStore& store, int64_t hidden_size) {
+  std::string text = store.planned.folder.string();
+  if (!store.built) text = "to be built from " + sweep.store_specification.string() + " in " + text;
+  text += "\n          " + grouped(store.planned.records.value_or(0)) + " sequences, " +
+          (store.built ? "" : "at most about ") + grouped(store.tokens) + " tokens, " +
+          bytes_text(store.bytes(hidden_size));
+  if (store.built) text += ", hash " + store.planned.hash.substr(0, 16);
+  return text;
+}
+
+std::string time_text(const PlanRecord& plan, const SweepStore& store,
+                      const std::optional<std::string>& out, int jobs) {
+  std::map<std::string, double> measured;
+  if (out) measured = measured_seconds_per_step(RunFolder(*out), plan);
+  const TimeEstimate estimate = estimate_time(plan, jobs, store.tokens_per_sequence(), measured);
+  std::string text = "about " + duration_text(estimate.seconds) + " with " + counted(jobs, "job") +
+                     (store.built ? "" : ", and the building of the store") + "\n          ";
+  if (estimate.measured) return text + "from the segments that have run in " + *out;
+  text += "from a count of operations at an assumed " +
+          significant(assumed_flop_per_second(plan.segments[0].config.training) / 1e9, 2) +
+          " GFLOP/s per worker, which can be wrong\n          by a factor of 3";
+  if (!measured.empty()) text += "; of some optimizers from the segments that have run in " + *out;
+  return text;
+}
+
+std::string shape_text(const std::vector<int64_t>& shape) {
+  std::string text;
+  for (const int64_t side : shape) text += (text.empty() ? "" : " x ") + std::to_string(side);
+  return text;
+}
+
+// Four digits without trailing zeros: "0.001", "0.03919".
+std::string rate_text(double rate) {
+  return number_text(parse_number(significant(rate, 4), "rate"));
+}
+
+// Once per arm; the rates are those of its first point.
+void print_arms(const Sweep& sweep, const PlanRecord& plan) {
+  std::map<std::string, int64_t> runs;
+  for (const PlannedRun& run : plan.runs) ++runs[run.arm];
+  std::map<std::string, const PlannedSegment*> by_id;
+  for (const PlannedSegment& segment : plan.segments) by_id[segment.id] = &segment;
+  for (const SweepArm& arm : sweep.arms) {
+    const auto run = std::find_if(plan.runs.begin(), plan.runs.end(),
+                                  [&](const PlannedRun& each) { return each.arm == arm.name; });
+    std::cout << "\n" << printable(arm.name) << ": " << counted(runs[arm.name], "run");
+    if (arm.grid.size() > 1)
+      std::cout << "; the first of " << arm.grid.size() << " points is shown";
+    std::cout << "\n  " << canonical(to_json(run->optimizer)) << "\n";
+    std::vector<std::vector<std::string>> rows;
+    for (const Route& route : by_id.at(run->segments.back())->config.routing) {
+      rows.push_back({"  " + route.name, shape_text(route.shape), route.rule,
+                      rate_text(route.learning_rate), rate_text(route.weight_decay)});
+    }
+    std::cout << table({"  tensor", "shape", "rule", "rate", "decay"}, rows,
+                       {false, false, false, true, true});
+  }
+}
+
+}  // namespace
+
+int plan_command(const Words& words) {
+  CommandLine line_of(kHelp);
+  line_of.argument("SWEEP.json");
+  line_of.option("out", "DIR", "the folder it would run in: its free space, what has run there");
+  line_of.option("store", "DIR",
+                 "where the store lies or would be built; default: DIR/store of --out");
+  line_of.option("jobs", "N",
+                 "workers at once, for the time; default: cores / threads of a worker");
+  line_of.flag("json", "print the whole plan, every value resolved, as JSON");
+  if (!line_of.parse(words)) return 0;
+  const auto out = line_of.optional_text("out");
+  const RunFolder folder(out.value_or("OUT"));
+  const Sweep sweep = read_sweep(line_of.text("SWEEP.json"));
+  const SweepStore store = find_store(sweep, folder.store(), line_of.optional_text("store"));
+  const PlanRecord plan = make_plan(sweep, store.planned);
+  const int jobs =
+      static_cast<int>(line_of.whole_number("jobs", 1, 10000).value_or(default_jobs(plan)));
+  if (line_of.given("json")) {
+    std::cout << pretty(to_json(plan));
+    return 0;
+  }
+  const int64_t hidden_size = plan.segments[0].config.drafter.hidden_size;
+  const auto arms = static_cast<int64_t>(sweep.arms.size()),
+             seeds = static_cast<int64_t>(sweep.seeds.size());
+  line("sweep", printable(plan.name) + " (" + printable(plan.sweep_file) + ")");
+  line("runs", grouped(static_cast<int64_t>(plan.runs.size())) + ": " + counted(arms, "arm") +
+                   ", " + counted(seeds, "seed"));
+  line("segments", grouped(static_cast<int64_t>(plan.segments.size())));
+  line("steps", steps_text(plan));
+  line("store", store_text(sweep, store, hidden_size));
+  line("disk", bytes_text(disk_bytes(plan) + (store.built ? 0 : store.bytes(hidden_size))) +
+                   " at most; " + bytes_text(free_space(out.value_or("."))) + " are free");
+  line("time", time_text(plan, store, out, jobs));
+  if (!plan.target.metric.empty()) {
+    line("target", plan.target.metric +
+                       (plan.target.metric == "val_loss" ? " at most " : " at least ") +
+                       number_text(plan.target.value));
+  }
+  for (const std::string& notice : plan.notices) line("notice", printable(notice));
+  print_arms(sweep, plan);
+  return 0;
+}
+
+}  // namespace draftlab

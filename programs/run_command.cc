@@ -1,0 +1,86 @@
+#include <iostream>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "programs/command_line.h"
+#include "programs/commands.h"
+#include "programs/execution.h"
+#include "programs/sweep_store.h"
+#include "programs/worker_program.h"
+#include "runner/difference.h"
+#include "runner/estimate.h"
+#include "runner/planner.h"
+#include "runner/terminal_text.h"
+
+namespace draftlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kHelp[] =
+    "usage: draftlab run SWEEP.json --out DIR [--jobs N] [--store DIR]\n\n"
+    "Builds the store if it is not there, freezes the plan in DIR/plan.json, runs it, and writes\n"
+    "DIR/report/index.html. The same command again goes on where it stopped; what is done is "
+    "kept.\n"
+    "Ctrl-C lets the workers write a checkpoint and ends; a second one kills them.\n\n"
+    "  draftlab run sweeps/quick.json --out runs/quick\n"
+    "  draftlab run sweeps/standard.json --out runs/standard --jobs 2 --store stores/smollm2_600\n";
+
+// Frozen plans are for good: another sweep needs another folder.
+void require_same(const PlanRecord& frozen, const PlanRecord& now, const RunFolder& folder) {
+  const auto found = find_differences(frozen, now);
+  if (found.empty()) return;
+  throw Error(folder.plan().string(),
+              "was frozen from another sweep; what differs (frozen -> now):\n" + text_of(found) +
+                  "run it with another --out, or go on with the frozen plan: draftlab resume " +
+                  folder.root().string());
+}
+
+void print_notices(const PlanRecord& plan) {
+  for (const std::string& notice : plan.notices)
+    std::cout << "notice: " << printable(notice) << "\n";
+}
+
+}  // namespace
+
+int run_command(const Words& words) {
+  CommandLine line(kHelp);
+  line.argument("SWEEP.json");
+  line.option("out", "DIR", "the folder of the results; made if it is not there");
+  line.option("jobs", "N",
+              "workers at once; never changes a result; default: cores / threads of a worker");
+  line.option("store", "DIR", "where the store lies or is built; default: DIR/store");
+  if (!line.parse(words)) return 0;
+  if (!line.given("out")) throw UsageError("--out DIR is missing: where shall the results go?");
+  const auto jobs = line.whole_number("jobs", 1, 10000);
+
+  // All that can be wrong with the sweep is found before anything is written.
+  const RunFolder folder(line.text("out"));
+  const Sweep sweep = read_sweep(line.text("SWEEP.json"));
+  const auto chosen_store = line.optional_text("store");
+  SweepStore store = find_store(sweep, folder.store(), chosen_store);
+  PlanRecord plan = make_plan(sweep, store.planned);
+  worker_program();  // it is there
+  if (!store.built) {
+    const double bytes = store.bytes(plan.segments[0].config.drafter.hidden_size);
+    require_free_space(store.planned.folder, bytes + disk_bytes(plan));
+  }
+
+  make_folder(folder.root());
+  const FileLock lock(folder.lock());
+  if (!store.built) {
+    build_store_with_worker(sweep.store_specification, store.planned.folder);
+    store = find_store(sweep, folder.store(), chosen_store);
+    plan = make_plan(sweep, store.planned);
+  }
+  if (fs::exists(folder.plan())) {
+    require_same(read_plan(folder.plan()), plan, folder);
+    plan = read_plan(folder.plan());
+  } else {
+    write_plan(folder.plan(), plan);
+  }
+  print_notices(plan);
+  return execute_and_report(folder, plan, jobs);
+}
+
+}  // namespace draftlab

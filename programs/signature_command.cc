@@ -1,0 +1,114 @@
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/number_text.h"
+#include "programs/command_line.h"
+#include "programs/commands.h"
+#include "programs/execution.h"
+#include "programs/sweep_store.h"
+#include "programs/worker_program.h"
+#include "record/metrics.h"
+#include "record/outcome.h"
+#include "runner/planner.h"
+
+namespace draftlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kHelp[] =
+    "usage: draftlab signature [--sweep SWEEP.json] [--verbose]\n\n"
+    "Runs the smoke sweep in a temporary folder and prints one hash of its evaluation losses and "
+    "final\n"
+    "weights. It stays the same until the numbers that this build computes change, on any x86-64 "
+    "CPU; with\n"
+    "another libtorch it may be another. tests/signature.txt holds the one that is expected.\n\n"
+    "  draftlab signature\n"
+    "  draftlab signature --verbose   each loss and hash behind it\n";
+
+// Removed at the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "draftlab-signature-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw Error(name, "cannot make a temporary folder");
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// Kernels that do the same arithmetic on every x86-64, instead of the fastest for this one.
+void ask_for_portable_arithmetic() {
+  ::setenv("ATEN_CPU_CAPABILITY", "default", 1);
+  ::setenv("MKL_CBWR", "COMPATIBLE", 1);
+  // The C library's exp, log and sin round differently where the CPU has a fused multiply-add.
+  ::setenv("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2", 1);
+}
+
+// One line per evaluation and per run: what the hash is of.
+std::string numbers_of(const RunFolder& folder, const PlanRecord& plan) {
+  std::string text;
+  for (const PlannedRun& run : plan.runs) {
+    for (const std::string& id : run.segments) {
+      const SegmentFolder segment(folder, id);
+      const auto outcome = read_outcome(segment.outcome());
+      if (!outcome || outcome->kind != OutcomeKind::kDone) {
+        throw Error(run.name, "is not done: " + (outcome ? outcome->reason : "no outcome"));
+      }
+      for (const EvaluationRow& row : read_metrics(segment.metrics()).evaluations) {
+        text += run.name + ", step " + std::to_string(row.step) + ", " + row.split + " loss " +
+                number_text(row.loss) + "\n";
+      }
+      text += run.name + ", weights " + outcome->weights_hash + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+int signature_command(const Words& words) {
+  CommandLine line(kHelp);
+  line.option("sweep", "SWEEP.json", "another sweep than the smoke sweep; of one thread");
+  line.flag("verbose", "show progress and what the hash is of");
+  if (!line.parse(words)) return 0;
+  ask_for_portable_arithmetic();
+  const fs::path file =
+      line.optional_text("sweep").value_or(DRAFTLAB_SOURCE_DIR "/sweeps/smoke.json");
+  const Sweep sweep = read_sweep(file);
+  if (sweep.training.threads != 1) {
+    throw Error(file.string() + ": training.threads", "must be 1 for a signature");
+  }
+  const TemporaryFolder temporary;
+  const RunFolder folder(temporary.path());
+  std::ostringstream quiet;
+  std::ostream& out = line.given("verbose") ? std::cout : quiet;
+
+  if (!find_store(sweep, folder.store()).built) {
+    build_store_with_worker(sweep.store_specification, folder.store(), !line.given("verbose"));
+  }
+  const PlanRecord plan = make_plan(sweep, find_store(sweep, folder.store()).planned);
+  write_plan(folder.plan(), plan);
+  if (execute_plan(folder, plan, default_jobs(plan), out, false) != 0) {
+    throw Error(file.string(), "did not run to its end; there is no signature\n" + quiet.str());
+  }
+  const std::string numbers = numbers_of(folder, plan);
+  out << numbers;
+  std::cout << sha256_hex(numbers).substr(0, 16) << "\n";
+  return 0;
+}
+
+}  // namespace draftlab

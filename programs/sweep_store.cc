@@ -1,0 +1,109 @@
+#include "programs/sweep_store.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "store/manifest.h"
+#include "store/prompts.h"
+#include "store/specification.h"
+
+namespace draftlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kBytesPerToken = 4 + 1 + 4;  // id, loss mask, the target's next token
+constexpr double kCharactersPerToken = 3.5;   // of English prompts, about
+
+void take_manifest(const StoreManifest& manifest, SweepStore& store) {
+  store.built = true;
+  store.tokens = manifest.tokens();
+  store.planned.hash = manifest.hash();
+  store.planned.mask_token_id = manifest.mask_token_id;
+  store.planned.num_taps = static_cast<int64_t>(manifest.taps.size());
+  store.planned.hidden_size = manifest.hidden_size;
+  store.planned.vocab_size = manifest.vocab_size;
+  store.planned.records = manifest.records();
+}
+
+void take_specification(const StoreSpecification& specification, SweepStore& store) {
+  store.planned.mask_token_id = specification.mask_token_id;
+  store.planned.num_taps = static_cast<int64_t>(specification.taps.size());
+  store.planned.records = specification.prompts.count;
+  double prompt_tokens = 0;
+  if (specification.target.format == "made_up") {
+    store.planned.hidden_size = specification.target.made_up.hidden_size;
+    store.planned.vocab_size = specification.target.made_up.vocab_size;
+  }
+  if (specification.prompts.file.empty()) {
+    prompt_tokens =
+        0.75 * static_cast<double>(specification.prompts.tokens * specification.prompts.count);
+  } else {
+    for (const Prompt& prompt : read_prompts(specification.prompts)) {
+      prompt_tokens += prompt.token_ids.empty()
+                           ? static_cast<double>(prompt.text.size()) / kCharactersPerToken
+                           : static_cast<double>(prompt.token_ids.size());
+    }
+  }
+  store.tokens = static_cast<int64_t>(prompt_tokens) +
+                 specification.prompts.count * specification.responses.max_tokens;
+}
+
+// The hash of a file as the manifest has it: what is compared here are the keys of the
+// specification; that the target is the one whose states are stored is checked where it is loaded.
+std::string hash_in(const Json& specification, const char* section) {
+  const auto* object =
+      specification.is_object() ? specification.get_object().if_contains(section) : nullptr;
+  const auto* hash =
+      object && object->is_object() ? object->get_object().if_contains("sha256") : nullptr;
+  return hash && hash->is_string() ? std::string(hash->get_string()) : "";
+}
+
+void check_same(const StoreManifest& manifest, const StoreSpecification& specification,
+                const fs::path& folder, const fs::path& file) {
+  const auto found =
+      differences(manifest.specification,
+                  identity_json(specification, hash_in(manifest.specification, "target"),
+                                hash_in(manifest.specification, "prompts")));
+  if (found.empty()) return;
+  std::string text = "holds the store of another specification than " + file.string() + ":";
+  for (const std::string& line : found) text += "\n  " + line;
+  throw Error(folder.string(), text + "\nname another folder, or remove this one");
+}
+
+}  // namespace
+
+double SweepStore::tokens_per_sequence() const {
+  return planned.records && *planned.records > 0 ? static_cast<double>(tokens) / *planned.records
+                                                 : 0;
+}
+
+double SweepStore::bytes(int64_t hidden_size) const {
+  return static_cast<double>(tokens) *
+         (kBytesPerToken + 2.0 * static_cast<double>(planned.num_taps * hidden_size));
+}
+
+SweepStore find_store(const Sweep& sweep, const fs::path& usual,
+                      const std::optional<std::string>& chosen) {
+  SweepStore store;
+  const bool only_built = sweep.store_specification.empty();
+  const fs::path folder = chosen ? fs::path(*chosen) : only_built ? sweep.store_folder : usual;
+  store.planned.folder = fs::absolute(folder).lexically_normal();
+  if (only_built) {
+    store.planned.specification = sweep.content.at("store");
+    take_manifest(read_manifest(folder), store);
+    return store;
+  }
+  store.planned.specification = read_json(sweep.store_specification);
+  const StoreSpecification specification = read_store_specification(sweep.store_specification);
+  if (fs::exists(manifest_file(folder))) {
+    const StoreManifest manifest = read_manifest(folder);
+    check_same(manifest, specification, folder, sweep.store_specification);
+    take_manifest(manifest, store);
+  } else {
+    take_specification(specification, store);
+  }
+  return store;
+}
+
+}  // namespace draftlab

@@ -1,0 +1,96 @@
+// draftlab-worker: the program that holds tensors. `draftlab` starts one per segment and one to build a store.
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <string_view>
+#include <thread>
+
+#include "base/build.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "record/run_folder.h"
+#include "target/capture.h"
+#include "train/segment_training.h"
+
+namespace draftlab {
+namespace {
+
+constexpr char kUsage[] =
+    "usage: draftlab-worker train SEGMENT.json      train one segment in the folder of that file\n"
+    "       draftlab-worker build-store SPEC.json DIR\n"
+    "       draftlab-worker --version\n"
+    "draftlab starts this program; by hand it is useful under a debugger.\n";
+
+std::atomic<bool> stop{false};
+
+// A worker that outlives its runner would train unseen: it stops (with a checkpoint) as the runner dies.
+void stop_with_parent() {
+  const pid_t parent = ::getppid();
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) stop = true;  // it died before prctl
+}
+
+// A worker whose runner was killed may still be writing its last checkpoint here.
+std::unique_ptr<FileLock> lock_patiently(const std::filesystem::path& file) {
+  for (int attempt = 0;; ++attempt) {
+    try {
+      return std::make_unique<FileLock>(file);
+    } catch (const Error&) {
+      if (attempt == 300) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+}
+
+int train(const std::filesystem::path& task_file) {
+  const SegmentTask task = read_task(task_file);
+  const SegmentFolder folder(std::filesystem::absolute(task_file).parent_path());
+  const auto lock = lock_patiently(folder.lock());
+  try {
+    const Outcome outcome = train_segment(task, folder.root(), stop);
+    std::cout << outcome_name(outcome.kind) << " at step " << outcome.step
+              << (outcome.reason.empty() ? "" : ": " + outcome.reason) << std::endl;
+    return outcome.kind == OutcomeKind::kInterrupted ? 130 : 0;
+  } catch (const std::exception& error) {
+    write_outcome(folder.outcome(), {.kind = OutcomeKind::kFailed, .reason = error.what()});
+    throw;
+  }
+}
+
+int run(int argc, char** argv) {
+  const std::string_view command = argc > 1 ? argv[1] : "";
+  if (command == "--version") {
+    std::cout << "draftlab-worker " << build_version() << " (" << build_commit() << ")\n";
+    return 0;
+  }
+  if (command == "train" && argc == 3) {
+    std::signal(SIGTERM, [](int) { stop = true; });
+    std::signal(SIGINT, [](int) { stop = true; });
+    stop_with_parent();
+    return train(argv[2]);
+  }
+  if (command == "build-store" && argc == 4) {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    return build_store(argv[2], argv[3], std::cout, ::isatty(STDOUT_FILENO));
+  }
+  std::cerr << kUsage;
+  return 2;
+}
+
+}  // namespace
+}  // namespace draftlab
+
+int main(int argc, char** argv) {
+  try {
+    return draftlab::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "draftlab-worker: " << error.what() << std::endl;
+    return 1;
+  }
+}

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <filesystem>
+
+namespace draftlab {
+
+// draftlab-worker, which lies beside this program. Throws Error if it is not there.
+std::filesystem::path worker_program();
+
+// Builds or finishes a store with the worker; its progress is shown unless `quiet`, its errors
+// always. Throws Error if it does not succeed.
+void build_store_with_worker(const std::filesystem::path& specification,
+                             const std::filesystem::path& folder, bool quiet = false);
+
+}  // namespace draftlab

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "reports/result.h"
+
+namespace draftlab {
+
+// Held-out mean over `runs` at every step that all of them evaluated; x is the step, or the mean of
+// the seconds at that step. A NaN of one run makes the mean NaN there.
+std::vector<Point> mean_curve(const std::vector<const Result*>& runs, Measure measure, Clock clock);
+
+// Prefix shares of the last held-out evaluation: x is the slot k, y the share of blocks whose
+// slots 1..k are all right.
+std::vector<Point> survival(const Result& run);
+std::vector<Point> mean_survival(const std::vector<const Result*>& runs);
+
+}  // namespace draftlab

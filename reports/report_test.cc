@@ -1,0 +1,217 @@
+#include "reports/report.h"
+
+#include <gmock/gmock.h>
+
+#include <clocale>
+#include <locale>
+#include <regex>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "reports/synthetic_folder.h"
+
+namespace draftlab {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Names and reasons that would break out of HTML, attributes, SVG or CSV if they were not escaped.
+constexpr char kHostile[] = "</script><b onmouseover=\"x\">'&amp;";
+
+class ReportTest : public ::testing::Test {
+ protected:
+  ReportTest() : root_(std::filesystem::path(::testing::TempDir()) / "draftlab_report_test") {
+    std::filesystem::remove_all(root_);
+  }
+  ~ReportTest() override { std::filesystem::remove_all(root_); }
+
+  // Writes folder and report; returns the page.
+  std::string report(const SyntheticSweep& sweep, const std::vector<SyntheticEnd>& ends = {}) {
+    std::filesystem::remove_all(root_);
+    const RunFolder folder = write_synthetic_folder(root_, sweep, ends);
+    write_report(folder);
+    return read_file(folder.report_page());
+  }
+
+  std::filesystem::path root_;
+};
+
+SyntheticSweep hostile_sweep() {
+  SyntheticSweep sweep = SyntheticSweep::of_four();
+  sweep.name = kHostile;
+  sweep.arms[2].name = std::string("Nor") + kHostile;
+  return sweep;
+}
+
+std::vector<SyntheticEnd> bad_ends(const SyntheticSweep& sweep) {
+  return {{synthetic_run("AdamW", 4e-3, 2), "diverged", "loss is NaN at step 61"},
+          {synthetic_run("Muon", 2e-2, 3), "failed", kHostile},
+          {synthetic_run("Muon", 5e-3, 1), "unfinished", ""},
+          {synthetic_run(sweep.arms[2].name, 1e-2, 2), "broken", ""},
+          {synthetic_run("Turbo-Muon", 2e-2, 1), "not started", ""}};
+}
+
+TEST_F(ReportTest, HasEverySectionOnceAndItsNumbers) {
+  const std::string page = report(SyntheticSweep::of_four());
+  for (const char* id : {"answer", "values", "curves", "rates", "target", "slots", "seconds",
+                         "routing", "options", "excluded", "definitions", "provenance"}) {
+    const std::string opening = "<section id=\"" + std::string(id) + "\">";
+    const size_t at = page.find(opening);
+    ASSERT_NE(at, std::string::npos) << id;
+    EXPECT_EQ(page.find(opening, at + 1), std::string::npos) << id;
+  }
+  EXPECT_THAT(page, HasSubstr("SmolLM2-135M-Instruct, llama, 30 layers"));
+  EXPECT_THAT(page, HasSubstr("240 sequences, 31,200 tokens (21,120 of responses)"));
+  EXPECT_THAT(page, HasSubstr("2,103,680 trained parameters"));
+  EXPECT_THAT(page, HasSubstr("1.398"));                            // NorMuon at its best rate
+  EXPECT_THAT(page, HasSubstr("<td class=\"number\">1.180</td>"));  // bigram chain
+  EXPECT_THAT(page,
+              HasSubstr("<code>optimizer.learning_rate</code></th><td>0.001 (of 5e-04, 0.001, "
+                        "0.002, 0.004)</td>"));
+  EXPECT_THAT(page, HasSubstr("every planned run finished"));
+}
+
+TEST_F(ReportTest, NamesFromTheSweepFileAreEscapedEverywhere) {
+  const SyntheticSweep sweep = hostile_sweep();
+  const std::string page = report(sweep, bad_ends(sweep));
+  EXPECT_THAT(page, HasSubstr("&lt;/script&gt;&lt;b onmouseover=&quot;x&quot;&gt;&#39;&amp;amp;"));
+  EXPECT_THAT(page, Not(HasSubstr("<b ")));
+  EXPECT_THAT(page, Not(HasSubstr("</script")));
+  EXPECT_THAT(page, Not(HasSubstr("onmouseover=\"")));
+  // Every tag is one of ours.
+  const std::set<std::string> known = {
+      "!DOCTYPE", "a",       "body",  "br",     "circle", "code",  "dd",      "desc", "details",
+      "div",      "dl",      "dt",    "figure", "g",      "h1",    "h2",      "h3",   "head",
+      "header",   "html",    "li",    "line",   "main",   "meta",  "p",       "path", "pre",
+      "rect",     "section", "small", "span",   "strong", "style", "summary", "svg",  "table",
+      "tbody",    "td",      "text",  "th",     "thead",  "title", "tr",      "ul"};
+  const std::regex tag("</?([!A-Za-z][A-Za-z0-9]*)");
+  for (std::sregex_iterator it(page.begin(), page.end(), tag), end; it != end; ++it) {
+    EXPECT_TRUE(known.count((*it)[1])) << (*it)[0];
+  }
+}
+
+TEST_F(ReportTest, TagsAreClosedInOrder) {
+  const SyntheticSweep sweep = hostile_sweep();
+  const std::string page = report(sweep, bad_ends(sweep));
+  std::vector<std::string> open;
+  const std::regex tag("<(/?)([A-Za-z][A-Za-z0-9]*)[^>]*?(/?)>");
+  for (std::sregex_iterator it(page.begin(), page.end(), tag), end; it != end; ++it) {
+    const std::string name = (*it)[2];
+    if (name == "meta" || name == "br" || (*it)[3] == "/") continue;
+    if ((*it)[1] == "") {
+      open.push_back(name);
+    } else {
+      ASSERT_FALSE(open.empty()) << name;
+      ASSERT_EQ(open.back(), name);
+      open.pop_back();
+    }
+  }
+  EXPECT_TRUE(open.empty());
+}
+
+TEST_F(ReportTest, IdsAreUnique) {
+  const std::string page = report(SyntheticSweep::of_four());
+  std::set<std::string> ids;
+  const std::regex id(" id=\"([^\"]*)\"");
+  for (std::sregex_iterator it(page.begin(), page.end(), id), end; it != end; ++it) {
+    EXPECT_TRUE(ids.insert((*it)[1]).second) << (*it)[1];
+  }
+  EXPECT_GT(ids.size(), 20u);
+}
+
+TEST_F(ReportTest, FetchesNothingAndRunsNothing) {
+  const std::string page = report(SyntheticSweep::of_four());
+  for (const char* part :
+       {"http://", "https://", "<script", "<link", "<img", "url(", "@import", "src="}) {
+    EXPECT_THAT(page, Not(HasSubstr(part)));
+  }
+  EXPECT_THAT(page, HasSubstr("default-src &#39;none&#39;"));
+}
+
+TEST_F(ReportTest, ListsEveryRunWithoutAResultWithItsReason) {
+  const SyntheticSweep sweep = SyntheticSweep::of_four();
+  const std::string page = report(sweep, bad_ends(sweep));
+  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">AdamW lr=0.004 seed=2</th><td>diverged</td><td>60 "
+                              "of 200</td><td>loss is NaN at step 61</td>"));
+  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">Muon lr=0.02 seed=3</th><td>failed</td>"));
+  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">Muon lr=0.005 seed=1</th><td>unfinished</td>"));
+  EXPECT_THAT(page, HasSubstr("<td>unreadable</td>"));
+  EXPECT_THAT(page, HasSubstr("<td>not started</td><td>0 of 200</td>"));
+  EXPECT_THAT(page, HasSubstr("39 runs: 34 finished, 1 diverged, 4 without a result"));
+}
+
+TEST_F(ReportTest, AFolderWithoutAnyResultStillHasAReport) {
+  const SyntheticSweep sweep = SyntheticSweep::of_four();
+  const RunFolder folder = write_synthetic_folder(root_, sweep);
+  std::filesystem::remove_all(folder.segments());
+  std::filesystem::remove_all(folder.store());
+  write_report(folder);
+  const std::string page = read_file(folder.report_page());
+  EXPECT_THAT(page, HasSubstr("no finished run has a loss yet"));
+  EXPECT_THAT(page, HasSubstr("manifest not read"));
+  EXPECT_THAT(read_file(folder.evaluations_csv()), HasSubstr("run,step,tokens"));
+}
+
+TEST_F(ReportTest, WithoutAPlanThereIsNoReport) {
+  const RunFolder folder(root_);
+  EXPECT_THROW(write_report(folder), Error);
+  EXPECT_FALSE(std::filesystem::exists(folder.report()));
+}
+
+TEST_F(ReportTest, MarksSecondsMeasuredInCompany) {
+  SyntheticSweep sweep = SyntheticSweep::of_four();
+  EXPECT_THAT(report(sweep), Not(HasSubstr("† shared machine")));
+  sweep.in_company = true;
+  const std::string page = report(sweep);
+  EXPECT_THAT(page, HasSubstr("† shared machine"));
+  EXPECT_THAT(page, HasSubstr("† Some of these runs shared the machine"));
+}
+
+TEST_F(ReportTest, TheSameFolderGivesTheSameBytes) {
+  const SyntheticSweep sweep = hostile_sweep();
+  const std::string page = report(sweep, bad_ends(sweep));
+  const RunFolder folder(root_);
+  const std::string runs = read_file(folder.runs_csv());
+  const std::string evaluations = read_file(folder.evaluations_csv());
+  write_report(folder);
+  EXPECT_EQ(read_file(folder.report_page()), page);
+  EXPECT_EQ(read_file(folder.runs_csv()), runs);
+  EXPECT_EQ(read_file(folder.evaluations_csv()), evaluations);
+}
+
+// Numbers as most of Europe writes them.
+struct CommaNumbers : std::numpunct<char> {
+  char do_decimal_point() const override { return ','; }
+  char do_thousands_sep() const override { return '.'; }
+  std::string do_grouping() const override { return "\3"; }
+};
+
+TEST_F(ReportTest, NumbersDoNotDependOnTheLocale) {
+  const SyntheticSweep sweep = SyntheticSweep::of_four();
+  const std::string page = report(sweep);
+  const std::string runs = read_file(RunFolder(root_).runs_csv());
+  const std::locale before = std::locale::global(std::locale(std::locale(), new CommaNumbers));
+  write_report(RunFolder(root_));
+  std::locale::global(before);
+  EXPECT_EQ(read_file(RunFolder(root_).report_page()), page);
+  EXPECT_EQ(read_file(RunFolder(root_).runs_csv()), runs);
+}
+
+TEST_F(ReportTest, EveryRunAndEvaluationIsInTheCsvFiles) {
+  const SyntheticSweep sweep = SyntheticSweep::of_four();
+  report(sweep, bad_ends(sweep));
+  const auto lines = [](const std::string& text) {
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  const RunFolder folder(root_);
+  EXPECT_EQ(lines(read_file(folder.runs_csv())), 1 + 39);
+  // 34 finished runs with four evaluations; three that stopped at step 60, and the unreadable one,
+  // which was complete but for its outcome up to that step.
+  EXPECT_EQ(lines(read_file(folder.evaluations_csv())), 1 + 34 * 4 + 4 * 2);
+}
+
+}  // namespace
+}  // namespace draftlab

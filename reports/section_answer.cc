@@ -1,0 +1,171 @@
+#include <cmath>
+
+#include "base/number_text.h"
+#include "record/drafter_config.h"
+#include "reports/answer.h"
+#include "reports/html.h"
+#include "reports/sections.h"
+#include "reports/warnings.h"
+
+namespace draftlab {
+namespace {
+
+std::string fact(const std::string& name, const std::string& text) {
+  return "<dt>" + name + "</dt><dd>" + escape(text) + "</dd>\n";
+}
+
+std::string target_fact(const StoreFacts& store) {
+  if (store.target_name.empty()) return "not known";
+  std::string text = store.target_name + ", " + store.target_architecture;
+  if (store.target_layers) text += ", " + counted(*store.target_layers, "layer");
+  return text;
+}
+
+std::string store_fact(const StoreFacts& store) {
+  if (!store.error.empty()) return "manifest not read: " + store.error;
+  std::string text;
+  if (store.records) text += counted(*store.records, "sequence") + ", ";
+  if (store.tokens) {
+    text +=
+        grouped(*store.tokens) + " tokens (" + grouped(*store.response_tokens) + " of responses)";
+  }
+  if (!store.responses.empty()) text += ", responses: " + store.responses;
+  if (store.looped_share) {
+    text += ", " + significant(100 * *store.looped_share, 2) + " % cut where they loop";
+  }
+  return text;
+}
+
+std::string drafter_fact(const StoreFacts& store, const DrafterConfig& drafter) {
+  int64_t parameters = 0;
+  for (const ParameterShape& shape : parameter_shapes(drafter)) parameters += shape.count();
+  std::string text = "DFlash, " + counted(drafter.num_hidden_layers(), "layer") + ", block of " +
+                     std::to_string(drafter.block_size) + ", " + grouped(parameters) +
+                     " trained parameters, hidden size " + std::to_string(drafter.hidden_size) +
+                     ", draft vocabulary " + grouped(drafter.draft_vocab_size) + " of " +
+                     grouped(drafter.vocab_size);
+  for (size_t i = 0; i < store.taps.size(); ++i) {
+    text += (i == 0 ? ", taps " : " ") + std::to_string(store.taps[i]);
+  }
+  return text;
+}
+
+std::string training_fact(const TrainingConfig& training) {
+  std::string text = grouped(training.steps) + " steps of " +
+                     counted(training.sequences_per_step, "sequence") + " with up to " +
+                     counted(training.anchors, "anchor") + " each, " + training.schedule +
+                     " schedule, labels from the ";
+  text += training.labels == "argmax" ? "target's greedy choice" : "data";
+  return text + ", on " + training.device + " with " + counted(training.threads, "thread");
+}
+
+std::string evaluation_fact(const Study& study, const SegmentConfig& config) {
+  std::string text = counted(config.split.held_out, "held-out sequence");
+  for (const Result& result : study.results) {
+    if (result.held_out.empty()) continue;
+    text += " (" + grouped(result.held_out.back().blocks) + " blocks in " +
+            grouped(result.held_out.back().prompts) + " of them)";
+    break;
+  }
+  return text + "; " +
+         (config.split.tuning > 0
+              ? "settings chosen on " + counted(config.split.tuning, "other sequence")
+              : std::string("no tuning split"));
+}
+
+std::string runs_fact(const Study& study) {
+  int64_t done = 0, diverged = 0;
+  for (const Result& result : study.results) {
+    done += result.done();
+    diverged += result.diverged();
+  }
+  const int64_t all = static_cast<int64_t>(study.results.size());
+  return counted(all, "run") + ": " + std::to_string(done) + " finished, " +
+         std::to_string(diverged) + " diverged, " + std::to_string(all - done - diverged) +
+         " without a result";
+}
+
+std::string difference_cell(const Study& study, const Arm& arm, Measure measure, SampleOf of) {
+  const Arm& reference = study.summary.arms[study.summary.reference];
+  const Estimate d = paired_difference(*arm.chosen(), *reference.chosen(), measure, of);
+  if (d.n == 0) return "no common seed";
+  const int decimals = kind_of(measure).decimals;
+  std::string text = signed_text(d.mean, decimals);
+  if (can_claim(d)) text = "<strong>" + text + "</strong>";
+  return text + (d.n < 2 ? "<small>one seed</small>"
+                         : "<small>" + interval_text(d, decimals) + "</small>");
+}
+
+std::string differences(const Study& study) {
+  const Summary& summary = study.summary;
+  const Arm& reference = summary.arms[summary.reference];
+  if (reference.chosen() == nullptr) return "";
+  const std::string steps = "at equal steps", seconds = "at equal seconds";
+  HtmlTable table({"arm", "acceptance length<br>" + steps, "acceptance length<br>" + seconds,
+                   "loss<br>" + steps, "loss<br>" + seconds, "paired seeds"});
+  int64_t rows = 0;
+  for (const Arm& arm : summary.arms) {
+    if (&arm == &reference || arm.chosen() == nullptr) continue;
+    ++rows;
+    const Estimate pairs =
+        paired_difference(*arm.chosen(), *reference.chosen(), Measure::kLoss, at_end);
+    table.row({escape(arm.name), difference_cell(study, arm, Measure::kAcceptanceLength, at_end),
+               difference_cell(study, arm, Measure::kAcceptanceLength, at_equal_seconds),
+               difference_cell(study, arm, Measure::kLoss, at_end),
+               difference_cell(study, arm, Measure::kLoss, at_equal_seconds),
+               std::to_string(pairs.n)});
+  }
+  if (rows == 0) return "";
+  std::string note =
+      "Mean difference over runs with the same seeds, with its 95 % Student-t interval. Bold: at "
+      "least three seeds and an interval without zero.";
+  if (rows > 1) {
+    note += " Each interval stands alone; none is widened for the " + counted(rows, "comparison") +
+            " made here.";
+  }
+  return "<h3>Differences to " + escape(reference.name) + "</h3>\n" + table.html() +
+         paragraph(note, "note");
+}
+
+}  // namespace
+
+std::string overview(const Study& study) {
+  std::string arms;
+  for (const Arm& arm : study.summary.arms) arms += (arms.empty() ? "" : ", ") + arm.name;
+  std::string html = "<header>\n<p class=\"kicker\">draftlab report</p>\n<h1>" +
+                     escape(study.plan.name) + "</h1>\n<dl class=\"facts\">\n";
+  html += fact("Compared", arms);
+  html += fact("Target", target_fact(study.store));
+  html += fact("Store", store_fact(study.store));
+  if (!study.results.empty()) {
+    const SegmentConfig& config = study.results.front().config;
+    html += fact("Drafter", drafter_fact(study.store, config.drafter));
+    html += fact("Training", training_fact(config.training));
+    html += fact("Evaluation", evaluation_fact(study, config));
+  }
+  html += fact("Runs", runs_fact(study));
+  return html + "</dl>\n</header>\n";
+}
+
+std::string answer_section(const Study& study) {
+  std::string html = "<dl class=\"answer\">\n";
+  for (const Statement& statement : answer(study)) {
+    html += "<dt>" + escape(statement.topic) + "</dt><dd>" + escape(statement.sentence) + "</dd>\n";
+  }
+  html += "</dl>\n";
+  if (!std::isnan(study.summary.equal_seconds)) {
+    html += paragraph(
+        "Orthogonalizing an update costs time, so both views count. At equal seconds a slower arm "
+        "is read off in the middle of its schedule, by straight lines between its evaluations.",
+        "note");
+  }
+  const std::vector<std::string> notes = warnings(study);
+  if (!notes.empty()) {
+    html += "<h3>Caveats</h3>\n<ul class=\"warnings\">\n";
+    for (const std::string& note : notes) html += "<li>" + escape(note) + "</li>\n";
+    html += "</ul>\n";
+  }
+  return section("answer", "Answer", html + differences(study));
+}
+
+}  // namespace draftlab

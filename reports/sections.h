@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "reports/study.h"
+
+namespace draftlab {
+
+// The sections of the page, in its order. Each returns HTML with every name escaped; section_*.cc.
+std::string overview(const Study& study);          // title, what was compared and on what
+std::string answer_section(const Study& study);    // sentences, warnings, paired differences
+std::string values_section(const Study& study);    // final values per arm beside the baselines
+std::string curves_section(const Study& study);    // against steps and against seconds
+std::string settings_section(const Study& study);  // learning-rate curves
+std::string target_section(const Study& study);    // time to target
+std::string survival_section(const Study& study);  // acceptance per slot
+std::string seconds_section(const Study& study);   // seconds per step
+std::string routing_section(const Study& study);   // which tensor got which update rule
+std::string options_section(const Study& study);   // every resolved option, side by side
+std::string excluded_section(const Study& study);  // runs that are not in the numbers, with reasons
+std::string definitions_section(const Study& study);
+std::string provenance_section(const Study& study);
+
+// Colour, dashes and marker of every arm that has a chosen setting, with that setting.
+std::string legend(const Summary& summary);
+// A row of charts that becomes a column where the page is narrow.
+std::string charts_side_by_side(const std::string& first, const std::string& second);
+// True if a run that is shown shared the machine, so that its seconds are rough.
+bool shared_machine(const Summary& summary);
+
+}  // namespace draftlab

@@ -1,0 +1,14 @@
+#include "reports/study.h"
+
+namespace draftlab {
+
+Study load_study(const RunFolder& folder) {
+  Study study;
+  study.plan = read_plan(folder.plan());
+  study.store = read_store_facts(study.plan.store_folder);
+  study.results = load_results(folder, study.plan);
+  study.summary = summarize(study.results, study.plan.target);
+  return study;
+}
+
+}  // namespace draftlab

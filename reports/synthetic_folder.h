@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "record/outcome.h"
+#include "record/plan.h"
+#include "record/run_folder.h"
+
+namespace draftlab {
+
+// A result folder with made-up numbers, written by the writers that the real one is written by. For
+// tests.
+struct SyntheticArm {
+  std::string name, kind;
+  std::vector<double> rates;
+  std::vector<double> lengths;   // final acceptance length at each rate, mean of three seeds
+  double optimizer_seconds = 0;  // of one step; the model takes 0.05 and the data 0.001
+};
+
+struct SyntheticSweep {
+  std::string name = "quick";
+  std::vector<SyntheticArm> arms;
+  int64_t seeds = 3;
+  int64_t tuning = 0;       // sequences
+  bool in_company = false;  // workers overlap, two by two
+  TargetLevel target = {"acceptance_length", 1.3};
+
+  // AdamW, Muon, NorMuon and Turbo-Muon with numbers as in a real quick sweep.
+  static SyntheticSweep of_four();
+};
+
+// How one run of a synthetic sweep ends; all others are done.
+struct SyntheticEnd {
+  std::string run;
+  std::string kind;  // an outcome_name, "unfinished", "not started", "broken"
+  std::string reason;
+};
+
+// What the folder holds for arm i (from 0) and seed s at step t of 0, 50, 100, 200: acceptance
+// length 1 + (L - 1) sqrt(t / 200) and loss 12 - 4 L sqrt(t / 200), with L = length + 0.01 (s - 2)
+// + 0.004 ((s + i) mod 3 - 1); training seconds t times those of one step; the tuning split has L -
+// 0.005. The bigram chain reaches 1.18 (greedy tokens 1.21).
+RunFolder write_synthetic_folder(const std::filesystem::path& root, const SyntheticSweep& sweep,
+                                 const std::vector<SyntheticEnd>& ends = {});
+
+// "muon lr=0.01 seed=1"
+std::string synthetic_run(const std::string& arm, double rate, int64_t seed);
+
+}  // namespace draftlab

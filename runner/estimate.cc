@@ -1,0 +1,166 @@
+#include "runner/estimate.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "record/events.h"
+
+namespace draftlab {
+namespace {
+
+constexpr double kBytesPerRow = 400;  // of metrics.jsonl
+constexpr double kStartSeconds = 1;   // of a worker: loading libtorch, reading the store
+
+int64_t elements(const std::vector<int64_t>& shape) {
+  int64_t count = 1;
+  for (const int64_t side : shape) count *= side;
+  return count;
+}
+
+bool orthogonalizes(const std::string& rule) { return rule != "adamw" && rule != "frozen"; }
+
+// One pass over `blocks` blocks of sequences with `context` tokens in all; a multiplication and an
+// addition are two operations.
+struct Pass {
+  double layers = 0;  // linear layers and attention scores
+  double head = 0;    // the frozen head on slots 1..B-1
+};
+
+Pass one_pass(const DrafterConfig& drafter, double blocks, double context,
+              double tokens_per_sequence) {
+  const double h = drafter.hidden_size;
+  const double queries = drafter.num_attention_heads * drafter.head_dim;
+  const double keys = drafter.num_key_value_heads * drafter.head_dim;
+  const double rows = blocks * drafter.block_size;
+  Pass pass;
+  pass.layers = 2 * context * drafter.num_taps * h * h;  // fc
+  for (const std::string& type : drafter.layer_types) {
+    const double linear = 2 * h * queries + 2 * h * keys + 3 * h * drafter.intermediate_size;
+    double seen = tokens_per_sequence / 2;  // an anchor stands in the middle on average
+    if (type == "sliding_attention")
+      seen = std::min(seen, static_cast<double>(drafter.sliding_window));
+    pass.layers += 2 * rows * linear + 2 * context * 2 * h * keys +
+                   4 * rows * (seen + drafter.block_size) * queries;
+  }
+  pass.head = 2 * blocks * (drafter.block_size - 1) * h * drafter.draft_vocab_size;
+  return pass;
+}
+
+}  // namespace
+
+StepCount count_steps(const PlanRecord& plan) {
+  std::unordered_map<std::string, int64_t> steps, users;
+  StepCount count;
+  for (const PlannedSegment& segment : plan.segments) {
+    steps[segment.id] = segment.config.to_step - segment.config.from_step;
+    count.segment_steps += steps[segment.id];
+  }
+  for (const PlannedRun& run : plan.runs) {
+    for (const std::string& id : run.segments) {
+      count.run_steps += steps.at(id);
+      if (++users[id] == 2) ++count.shared_segments;
+    }
+  }
+  return count;
+}
+
+double checkpoint_bytes(const SegmentConfig& config) {
+  double numbers = 0;
+  for (const Route& route : config.routing) {
+    const double count = static_cast<double>(elements(route.shape));
+    numbers += count;
+    if (route.rule == "adamw") numbers += 2 * count;
+    if (orthogonalizes(route.rule)) numbers += count + static_cast<double>(route.shape[0]);
+  }
+  return 4 * numbers;
+}
+
+double disk_bytes(const SegmentConfig& config) {
+  const double rows = static_cast<double>(config.to_step - config.from_step) +
+                      2 * static_cast<double>(config.evaluation.steps.size());
+  return 2 * checkpoint_bytes(config) + kBytesPerRow * rows;
+}
+
+double disk_bytes(const PlanRecord& plan) {
+  double bytes = 0;
+  for (const PlannedSegment& segment : plan.segments) bytes += disk_bytes(segment.config);
+  return bytes;
+}
+
+double step_flop(const SegmentConfig& config, double tokens_per_sequence) {
+  const double sequences = config.training.sequences_per_step;
+  const Pass pass = one_pass(config.drafter, sequences * config.training.anchors,
+                             sequences * tokens_per_sequence, tokens_per_sequence);
+  double flop = 3 * pass.layers + 2 * pass.head;
+  for (const Route& route : config.routing) {
+    if (!orthogonalizes(route.rule) || route.shape.size() != 2) continue;
+    const double m = std::min(route.shape[0], route.shape[1]);
+    const double n = std::max(route.shape[0], route.shape[1]);
+    // Each iteration: X X^T, its square, and a polynomial of it times X.
+    const double steps = static_cast<double>(config.optimizer.integer("steps"));
+    flop += steps * (4 * m * m * n + 2 * m * m * m);
+  }
+  return flop;
+}
+
+double evaluation_flop(const SegmentConfig& config, double tokens_per_sequence) {
+  const double sequences = config.split.tuning + config.split.held_out;
+  const double context = sequences * tokens_per_sequence;
+  const Pass pass =
+      one_pass(config.drafter, context / config.evaluation.stride, context, tokens_per_sequence);
+  const auto count = std::count_if(
+      config.evaluation.steps.begin(), config.evaluation.steps.end(), [&](int64_t step) {
+        return (step > config.from_step || config.from_step == 0) && step <= config.to_step;
+      });
+  return static_cast<double>(count) * (pass.layers + pass.head);
+}
+
+double assumed_flop_per_second(const TrainingConfig& training) {
+  return training.device == "cuda" ? 2e13 : 8e10 * static_cast<double>(training.threads);
+}
+
+std::map<std::string, double> measured_seconds_per_step(const RunFolder& folder,
+                                                        const PlanRecord& plan) {
+  std::unordered_map<std::string, std::vector<WorkerEvent>> lives;
+  for (WorkerEvent& event : read_events(folder.events())) {
+    lives[event.segment].push_back(std::move(event));
+  }
+  std::map<std::string, double> seconds, steps;
+  for (const PlannedSegment& segment : plan.segments) {
+    const auto found = lives.find(segment.id);
+    if (found == lives.end() || found->second.size() != 1) continue;
+    const WorkerEvent& life = found->second[0];
+    if (life.end == 0 || life.outcome != "done") continue;
+    const std::string& kind = segment.config.optimizer.kind;
+    seconds[kind] += life.end - life.start;
+    steps[kind] += static_cast<double>(segment.config.to_step - segment.config.from_step);
+  }
+  for (auto& [kind, value] : seconds) value /= steps.at(kind);
+  return seconds;
+}
+
+TimeEstimate estimate_time(const PlanRecord& plan, int jobs, double tokens_per_sequence,
+                           const std::map<std::string, double>& seconds_per_step) {
+  TimeEstimate estimate{0, true};
+  double total = 0, longest = 0;
+  for (const PlannedSegment& segment : plan.segments) {
+    const SegmentConfig& config = segment.config;
+    const double steps = static_cast<double>(config.to_step - config.from_step);
+    double seconds = 0;
+    if (const auto known = seconds_per_step.find(config.optimizer.kind);
+        known != seconds_per_step.end()) {
+      seconds = steps * known->second;
+    } else {
+      estimate.measured = false;
+      seconds = kStartSeconds + (steps * step_flop(config, tokens_per_sequence) +
+                                 evaluation_flop(config, tokens_per_sequence)) /
+                                    assumed_flop_per_second(config.training);
+    }
+    total += seconds;
+    longest = std::max(longest, seconds);
+  }
+  estimate.seconds = std::max(total / jobs, longest);
+  return estimate;
+}
+
+}  // namespace draftlab

@@ -1,0 +1,161 @@
+#include "runner/planner.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "runner/example_sweep.h"
+
+namespace draftlab {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+std::vector<std::string> run_names(const PlanRecord& plan) {
+  std::vector<std::string> names;
+  for (const PlannedRun& run : plan.runs) names.push_back(run.name);
+  return names;
+}
+
+TEST(Planner, ARunIsNamedByItsArmTheOptionsThatVaryAndItsSeed) {
+  EXPECT_THAT(run_names(example_plan()), ElementsAre("adamw seed=1"));
+  EXPECT_THAT(
+      run_names(
+          example_plan({{"/arms/0/optimizer", R"({"kind": "muon", "learning_rate": [0.01, 1e-5],
+                                        "adamw": {"learning_rate": [1e-3, 3e-5]}, "momentum": [0.95]})"},
+                        {"/seeds", "[1, 2]"}})),
+      ElementsAre("adamw lr=0.01 adamw.lr=0.001 seed=1", "adamw lr=0.01 adamw.lr=0.001 seed=2",
+                  "adamw lr=0.01 adamw.lr=3e-05 seed=1", "adamw lr=0.01 adamw.lr=3e-05 seed=2",
+                  "adamw lr=1e-05 adamw.lr=0.001 seed=1", "adamw lr=1e-05 adamw.lr=0.001 seed=2",
+                  "adamw lr=1e-05 adamw.lr=3e-05 seed=1", "adamw lr=1e-05 adamw.lr=3e-05 seed=2"));
+  EXPECT_THAT(run_names(example_plan({{"/seeds", R"([{"weights": 1, "data": 2, "noise": 3}])"}})),
+              ElementsAre("adamw seeds=1/2/3"));
+}
+
+TEST(Planner, RunNamesStayDistinctWhenAnArmIsCalledLikeAPoint) {
+  const PlanRecord plan = example_plan(
+      {{"/arms", R"([{"name": "a", "optimizer": {"kind": "adamw", "learning_rate": [0.1, 0.2]}},
+                     {"name": "a lr=0.1", "optimizer": {"kind": "adamw", "learning_rate": 0.3}}])"}});
+  EXPECT_THAT(run_names(plan),
+              ElementsAre("a lr=0.1 seed=1", "a lr=0.2 seed=1", "a lr=0.1 seed=1 (2)"));
+}
+
+TEST(Planner, EveryRunIsOneSegmentFromNothingToTheLastStep) {
+  const PlanRecord plan = example_plan({{"/arms/0/optimizer/learning_rate", "[0.1, 0.2]"}});
+  ASSERT_THAT(plan.segments, SizeIs(2));
+  for (size_t i = 0; i < 2; ++i) {
+    const SegmentConfig& config = plan.segments[i].config;
+    EXPECT_THAT(plan.runs[i].segments, ElementsAre(plan.segments[i].id));
+    EXPECT_EQ(plan.segments[i].id, segment_id(config));
+    EXPECT_EQ(config.parent, "");
+    EXPECT_EQ(config.from_step, 0);
+    EXPECT_EQ(config.to_step, 100);
+    EXPECT_EQ(config.store, "0123");
+    EXPECT_EQ(config.drafter.num_taps, 2);
+    EXPECT_THAT(config.routing, SizeIs(parameter_shapes(config.drafter).size()));
+  }
+}
+
+TEST(Planner, EqualTrainingsOfTwoArmsAreOneSegmentWithANotice) {
+  const PlanRecord plan = example_plan(
+      {{"/arms", R"([{"name": "a", "optimizer": {"kind": "adamw", "learning_rate": [0.1, 0.2]}},
+                     {"name": "b", "optimizer": {"kind": "adamw", "learning_rate": 0.2}}])"}});
+  EXPECT_THAT(plan.runs, SizeIs(3));
+  EXPECT_THAT(plan.segments, SizeIs(2));
+  EXPECT_EQ(plan.runs[2].segments, plan.runs[1].segments);
+  EXPECT_THAT(plan.notices,
+              ElementsAre(HasSubstr("'b seed=1' is the same training as 'a lr=0.2 seed=1'")));
+}
+
+TEST(Planner, SeedsAndOptionsChangeTheIdAndNamesDoNot) {
+  const auto id = [](const std::vector<std::pair<std::string, std::string>>& changes) {
+    return example_plan(changes).segments[0].id;
+  };
+  const std::string plain = id({});
+  EXPECT_EQ(id({{"/name", "\"other\""}}), plain);
+  EXPECT_EQ(id({{"/arms/0/name", "\"other\""}}), plain);
+  EXPECT_EQ(id({{"/checkpoint_every", "3"}}), plain);
+  EXPECT_EQ(id({{"/target", R"({"metric": "val_loss", "value": 2})"}}), plain);
+  EXPECT_EQ(id({{"/arms/0/optimizer/beta1", "0.9"}}), plain) << "the default, written out";
+  EXPECT_NE(id({{"/seeds", "[2]"}}), plain);
+  EXPECT_NE(id({{"/training/steps", "200"}}), plain);
+  EXPECT_NE(id({{"/training/threads", "2"}}), plain);
+  EXPECT_NE(id({{"/evaluation/stride", "2"}}), plain);
+  EXPECT_NE(id({{"/arms/0/optimizer/weight_decay", "0"}}), plain);
+  EXPECT_NE(id({{"/drafter/block_size", "5"}}), plain);
+}
+
+TEST(Planner, TheStoreIsPartOfTheId) {
+  PlannedStore other = example_store();
+  other.hash = "4567";
+  EXPECT_NE(make_plan(example_sweep(), other).segments[0].id, example_plan().segments[0].id);
+}
+
+TEST(Planner, ASweepThatDoesNotFitTheStoreIsAnErrorAtItsKey) {
+  const std::string file = "/sweeps/example.json: ";
+  EXPECT_THAT(
+      message_of([] {
+        example_plan({{"/drafter/hidden_size", "32"}});
+      }),
+      StartsWith(file +
+                 "drafter.hidden_size: is 32, but the target of the store /sweeps/store has 16"));
+  EXPECT_THAT(message_of([] {
+                example_plan({{"/drafter/vocab_size", "65"}});
+              }),
+              StartsWith(file + "drafter.vocab_size: is 65"));
+  EXPECT_THAT(message_of([] {
+                example_plan({{"/split/held_out", "3"}});
+              }),
+              StartsWith(file + "split: train + tuning + held_out is 11, but the store"));
+  EXPECT_THAT(message_of([] {
+                example_plan({{"/training/sequences_per_step", "9"}});
+              }),
+              StartsWith(file + "training.sequences_per_step: is 9, but split.train has 8"));
+  EXPECT_THAT(message_of([] {
+                example_plan({{"/drafter/hiden_size", "1"}});
+              }),
+              StartsWith(file + "drafter.hiden_size: is not a known key"));
+}
+
+TEST(Planner, UnusedSequencesAreNoticed) {
+  EXPECT_THAT(example_plan({{"/split/held_out", "1"}}).notices,
+              ElementsAre("the split uses 9 of the store's 10 sequences"));
+  EXPECT_THAT(example_plan().notices, IsEmpty());
+}
+
+// A mid-run switch: two runs that share their first half.
+TEST(SegmentGraph, PathsThatAgreeUpToAStepShareTheSegmentsUpToIt) {
+  const SegmentConfig whole = example_plan().segments[0].config;
+  SegmentConfig half = whole, rest = whole, other_rest = whole;
+  half.to_step = 50;
+  other_rest.training.clip = 0.5;
+  SegmentGraph graph;
+  const auto a = graph.add_path({half, rest});
+  const auto b = graph.add_path({half, other_rest});
+  const auto again = graph.add_path({half, rest});
+  EXPECT_EQ(a[0], b[0]);
+  EXPECT_NE(a[1], b[1]);
+  EXPECT_EQ(a, again);
+  const auto segments = graph.take();
+  ASSERT_THAT(segments, SizeIs(3));
+  EXPECT_EQ(segments[0].id, a[0]);
+  EXPECT_EQ(segments[1].config.parent, a[0]);
+  EXPECT_EQ(segments[1].config.from_step, 50);
+  EXPECT_EQ(segments[2].config.parent, a[0]);
+}
+
+TEST(SegmentGraph, TheSameConfigurationAfterAnotherPastIsAnotherSegment) {
+  const SegmentConfig whole = example_plan().segments[0].config;
+  SegmentConfig half = whole, other_half = whole;
+  half.to_step = other_half.to_step = 50;
+  other_half.training.clip = 0.5;
+  SegmentGraph graph;
+  EXPECT_NE(graph.add_path({half, whole})[1], graph.add_path({other_half, whole})[1]);
+}
+
+}  // namespace
+}  // namespace draftlab

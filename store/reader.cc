@@ -1,0 +1,59 @@
+#include "store/reader.h"
+
+#include "base/error.h"
+#include "store/file_hash.h"
+#include "store/safetensors.h"
+#include "store/shard.h"
+
+namespace draftlab {
+
+namespace fs = std::filesystem;
+
+struct StoreReader::Shard {
+  const ShardEntry* entry;
+  int64_t first_record;             // index of its record 0 in the store
+  std::unique_ptr<SafetensorsFile> file;
+};
+
+StoreReader::StoreReader(const fs::path& folder) : folder_(folder), manifest_(read_manifest(folder)) {
+  int64_t first = 0;
+  for (const ShardEntry& entry : manifest_.shards) {
+    shards_.push_back(std::make_unique<Shard>(Shard{&entry, first, nullptr}));
+    first += static_cast<int64_t>(entry.records.size());
+  }
+}
+
+StoreReader::~StoreReader() = default;
+
+int64_t StoreReader::size() const { return manifest_.records(); }
+
+StoreRecord StoreReader::record(int64_t index) {
+  auto found = shards_.rbegin();
+  while (found != shards_.rend() && (*found)->first_record > index) ++found;
+  if (index < 0 || found == shards_.rend() ||
+      index - (*found)->first_record >= static_cast<int64_t>((*found)->entry->records.size())) {
+    throw Error(folder_.string(), "has no record " + std::to_string(index));
+  }
+  Shard& shard = **found;
+  if (!shard.file) {
+    const fs::path path = folder_ / shard.entry->file;
+    std::error_code code;
+    const auto size = static_cast<int64_t>(fs::file_size(path, code));
+    if (code) throw Error(path.string(), "cannot be read: " + code.message() + "; build the store again");
+    if (size != shard.entry->bytes) {
+      throw Error(path.string(), "has " + std::to_string(size) + " bytes, the manifest says " +
+                                     std::to_string(shard.entry->bytes) + "; build the store again");
+    }
+    auto file = std::make_unique<SafetensorsFile>(path);
+    if (sha256_once(path) != shard.entry->sha256) {
+      throw Error(path.string(),
+                  "its bytes are not those the manifest lists; `draftlab store verify` names the record");
+    }
+    shard.file = std::move(file);
+  }
+  const int64_t local = index - shard.first_record;
+  return shard_record(*shard.file, local, shard.entry->records[local],
+                      static_cast<int64_t>(manifest_.taps.size()) * manifest_.hidden_size);
+}
+
+}  // namespace draftlab

@@ -1,0 +1,53 @@
+#include "train/evaluation.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "model/acceptance.h"
+
+namespace draftlab {
+namespace {
+
+// Records of one forward pass: enough rows to keep the matrix products busy, few enough to stay small.
+constexpr size_t kSequencesPerBatch = 8;
+
+}  // namespace
+
+EvaluationRow evaluate_drafter(Drafter& drafter, const NamedTensors& weights, TrainingData& data,
+                               std::span<const int64_t> records) {
+  const int64_t block_size = drafter.config().block_size;
+  AcceptanceCounter against_data(block_size), against_argmax(block_size);
+  double numerator = 0, denominator = 0;
+  for (size_t begin = 0; begin < records.size(); begin += kSequencesPerBatch) {
+    const auto part = records.subspan(begin, std::min(kSequencesPerBatch, records.size() - begin));
+    const auto sequences = data.evaluation_sequences(part);
+    const BlockBatch batch = data.evaluation_batch(sequences);
+    at::Tensor argmax;
+    const LossResult loss = drafter.loss_and_argmax(weights, batch, argmax);
+    numerator += loss.numerator;
+    denominator += loss.denominator;
+    argmax = argmax.cpu().contiguous();
+    const std::span<const int64_t> ids(argmax.const_data_ptr<int64_t>(), argmax.numel());
+    std::vector<int64_t> prompts;
+    for (int64_t sequence : batch.block_sequence) prompts.push_back(part[sequence]);
+    const auto labels = [&](LabelSource source) {
+      return block_labels(sequences, block_size, source, data.vocabulary());
+    };
+    against_data.add(ids, labels(LabelSource::kData), prompts);
+    against_argmax.add(ids, labels(LabelSource::kArgmax), prompts);
+  }
+  const Acceptance acceptance = against_data.result();
+  EvaluationRow row;
+  row.loss = numerator / denominator;
+  row.blocks = acceptance.blocks;
+  row.prompts = acceptance.prompts;
+  row.slot_accuracy = acceptance.slot_accuracy;
+  row.prefix_share = acceptance.prefix_share;
+  row.acceptance_length = acceptance.acceptance_length;
+  row.acceptance_length_argmax = against_argmax.result().acceptance_length;
+  row.acceptance_length_per_prompt = acceptance.acceptance_length_per_prompt;
+  return row;
+}
+
+}  // namespace draftlab

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "kernels/named_tensors.h"
+#include "model/drafter.h"
+#include "record/metrics.h"
+#include "train/training_data.h"
+
+namespace draftlab {
+
+// Loss and acceptance on all evaluation blocks of these records; step, split, tokens and seconds are left to
+// the caller. The loss is pooled over labels, the acceptance over blocks. Deterministic.
+EvaluationRow evaluate_drafter(Drafter& drafter, const NamedTensors& weights, TrainingData& data,
+                               std::span<const int64_t> records);
+
+}  // namespace draftlab

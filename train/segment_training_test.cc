@@ -1,0 +1,214 @@
+#include "train/segment_training.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "record/metrics.h"
+#include "record/run_folder.h"
+#include "target/capture.h"
+
+namespace draftlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+// One made-up store for all tests, and a folder of segments for each.
+class SegmentTraining : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    root_ = fs::temp_directory_path() / ("draftlab_segment_training_test_" + std::to_string(::getpid()));
+    make_folder(root_);
+    const fs::path specification = fs::path(DRAFTLAB_SOURCE_DIR) / "sweeps/stores/made_up.json";
+    manifest_ = capture_store(read_store_specification(specification), root_ / "store");
+  }
+  static void TearDownTestSuite() { fs::remove_all(root_); }
+
+  SegmentConfig config(const std::string& optimizer = R"({"kind": "muon", "scale": "match_rms"})") {
+    SegmentConfig config;
+    config.drafter = {.hidden_size = manifest_.hidden_size,
+                      .intermediate_size = 48,
+                      .num_attention_heads = 2,
+                      .num_key_value_heads = 1,
+                      .head_dim = 16,
+                      .layer_types = {"sliding_attention", "full_attention"},
+                      .sliding_window = 8,
+                      .block_size = 4,
+                      .vocab_size = manifest_.vocab_size,
+                      .draft_vocab_size = manifest_.vocab_size - 20,
+                      .mask_token_id = manifest_.mask_token_id,
+                      .num_taps = static_cast<int64_t>(manifest_.taps.size())};
+    config.training = {.steps = 12, .anchors = 6, .warmup = 0.25, .gamma = 4};
+    config.evaluation = {.steps = {0, 4, 8, 12}, .stride = 2};
+    config.split = {.train = 20, .tuning = 4, .held_out = 6};
+    config.optimizer = parse_optimizer_config(parse_json(optimizer, "test"), "test");
+    config.routing = route(parameter_shapes(config.drafter), config.optimizer, default_routing(), "test");
+    config.seeds = {1, 2, 3};
+    config.store = manifest_.hash();
+    config.to_step = 12;
+    return config;
+  }
+
+  // Trains in segments/<id>; `stop` ends it after the next step.
+  Outcome train(const SegmentConfig& config, const std::string& name = "", bool stop = false) {
+    const SegmentTask task{segment_id(config), config, root_ / "store", 5};
+    const fs::path folder = root_ / "segments" / (name.empty() ? task.id : name);
+    make_folder(folder);
+    const std::atomic<bool> stop_now{stop};
+    return train_segment(task, folder, stop_now);
+  }
+  Metrics metrics(const std::string& name) {
+    return read_metrics(SegmentFolder(root_ / "segments" / name).metrics());
+  }
+
+  static fs::path root_;
+  static StoreManifest manifest_;
+};
+fs::path SegmentTraining::root_;
+StoreManifest SegmentTraining::manifest_;
+
+void expect_equal_rows(const Metrics& a, const Metrics& b) {
+  ASSERT_EQ(a.steps.size(), b.steps.size());
+  for (size_t i = 0; i < a.steps.size(); ++i) {
+    EXPECT_EQ(a.steps[i].step, b.steps[i].step);
+    EXPECT_EQ(a.steps[i].loss, b.steps[i].loss);
+    EXPECT_EQ(a.steps[i].gradient_norm, b.steps[i].gradient_norm);
+    EXPECT_EQ(a.steps[i].tokens, b.steps[i].tokens);
+  }
+  ASSERT_EQ(a.evaluations.size(), b.evaluations.size());
+  for (size_t i = 0; i < a.evaluations.size(); ++i) {
+    EXPECT_EQ(a.evaluations[i].step, b.evaluations[i].step);
+    EXPECT_EQ(a.evaluations[i].split, b.evaluations[i].split);
+    EXPECT_EQ(a.evaluations[i].loss, b.evaluations[i].loss);
+    EXPECT_EQ(a.evaluations[i].acceptance_length, b.evaluations[i].acceptance_length);
+  }
+}
+
+TEST_F(SegmentTraining, LearnsAndEvaluatesAtThePlannedSteps) {
+  const Outcome outcome = train(config(), "learns");
+  EXPECT_EQ(outcome.kind, OutcomeKind::kDone);
+  EXPECT_EQ(outcome.step, 12);
+  EXPECT_EQ(outcome.weights_hash.size(), 64u);
+  const Metrics rows = metrics("learns");
+  std::vector<int64_t> held_out, tuning;
+  for (const auto& row : rows.evaluations) (row.split == "held_out" ? held_out : tuning).push_back(row.step);
+  EXPECT_THAT(held_out, ::testing::ElementsAre(0, 4, 8, 12));
+  EXPECT_EQ(tuning, held_out);
+  EXPECT_LT(rows.evaluations.back().loss, rows.evaluations.front().loss);
+  EXPECT_GT(rows.evaluations.front().blocks, 0);
+  const Baselines baselines = read_baselines(root_ / "segments/learns/baselines.json");
+  EXPECT_EQ(baselines.blocks, rows.evaluations.front().blocks);
+  EXPECT_GE(baselines.bigram_acceptance_length, 1);
+}
+
+TEST_F(SegmentTraining, StoppedAtEveryStepAndResumedItEqualsARunThatNeverStopped) {
+  for (const char* optimizer : {R"({"kind": "adamw"})", R"({"kind": "normuon"})", R"({"kind": "turbo_muon"})"}) {
+    const SegmentConfig segment = config(optimizer);
+    const Outcome whole = train(segment, "whole");
+    Outcome stopped;
+    int stops = 0;
+    do {
+      stopped = train(segment, "stopped", true);
+      stops += stopped.kind == OutcomeKind::kInterrupted;
+    } while (stopped.kind == OutcomeKind::kInterrupted);
+    EXPECT_EQ(stops, 11) << optimizer;
+    EXPECT_EQ(stopped.kind, OutcomeKind::kDone);
+    EXPECT_EQ(stopped.weights_hash, whole.weights_hash) << optimizer;
+    expect_equal_rows(metrics("stopped"), metrics("whole"));
+    fs::remove_all(root_ / "segments/whole");
+    fs::remove_all(root_ / "segments/stopped");
+  }
+}
+
+TEST_F(SegmentTraining, RowsAfterTheLastCheckpointAreWrittenOnceEvenIfTheWorkerWasKilled) {
+  const Outcome whole = train(config(), "unkilled");
+  train(config(), "killed");
+  // What a kill after step 9 leaves: the checkpoint of step 5, rows up to 9, no outcome.
+  const SegmentFolder folder(root_ / "segments/killed");
+  fs::remove(folder.outcome());
+  fs::remove(folder.checkpoint(12));
+  {
+    const Outcome again = train(config(), "killed");
+    EXPECT_EQ(again.weights_hash, whole.weights_hash);
+  }
+  expect_equal_rows(metrics("killed"), metrics("unkilled"));
+}
+
+TEST_F(SegmentTraining, TwoSegmentsInARowEqualOne) {
+  const Outcome whole = train(config(), "one");
+  SegmentConfig first = config();
+  first.to_step = 7;
+  ASSERT_EQ(train(first).kind, OutcomeKind::kDone);
+  SegmentConfig second = config();
+  second.parent = segment_id(first);
+  second.from_step = 7;
+  const Outcome outcome = train(second);
+  EXPECT_EQ(outcome.weights_hash, whole.weights_hash);
+  EXPECT_EQ(metrics(segment_id(second)).steps.front().step, 8);
+}
+
+TEST_F(SegmentTraining, AChildWithoutItsParentsCheckpointIsRefusedByName) {
+  SegmentConfig child = config();
+  child.parent = "0123456789abcdef";
+  child.from_step = 7;
+  EXPECT_THAT([&] { train(child, "orphan"); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("the parent segment 0123456789abcdef")));
+}
+
+TEST_F(SegmentTraining, ArmsOfOneSeedStartFromTheSameWeightsAndSeeTheSameData) {
+  train(config(R"({"kind": "adamw"})"), "arm_adamw");
+  train(config(R"({"kind": "muon"})"), "arm_muon");
+  const Metrics a = metrics("arm_adamw"), b = metrics("arm_muon");
+  EXPECT_EQ(a.steps[0].loss, b.steps[0].loss);
+  EXPECT_EQ(a.evaluations[0].loss, b.evaluations[0].loss);
+  EXPECT_NE(a.steps[1].loss, b.steps[1].loss);
+  for (size_t i = 0; i < a.steps.size(); ++i) EXPECT_EQ(a.steps[i].tokens, b.steps[i].tokens);
+}
+
+TEST_F(SegmentTraining, SeparateSeedsChangeSeparateThings) {
+  const auto first_losses = [&](Seeds seeds, const std::string& name) {
+    SegmentConfig segment = config();
+    segment.seeds = seeds;
+    train(segment, name);
+    const Metrics rows = metrics(name);
+    return std::pair(rows.evaluations[0].loss, rows.steps[0].loss);
+  };
+  const auto base = first_losses({1, 2, 3}, "seeds_base");
+  EXPECT_NE(first_losses({9, 2, 3}, "seeds_weights").first, base.first);
+  const auto data = first_losses({1, 9, 3}, "seeds_data"), noise = first_losses({1, 2, 9}, "seeds_noise");
+  EXPECT_EQ(data.first, base.first);
+  EXPECT_NE(data.second, base.second);
+  EXPECT_EQ(noise.first, base.first);
+  EXPECT_NE(noise.second, base.second);
+}
+
+TEST_F(SegmentTraining, AnExplodingRunEndsAsDivergedAndKeepsItsNumbers) {
+  const Outcome outcome = train(config(R"({"kind": "adamw", "learning_rate": 10})"), "exploding");
+  EXPECT_EQ(outcome.kind, OutcomeKind::kDiverged);
+  EXPECT_THAT(outcome.reason, ::testing::HasSubstr("the training loss is"));
+  const Metrics rows = metrics("exploding");
+  EXPECT_EQ(rows.steps.back().step, outcome.step + 1);
+  EXPECT_EQ(train(config(R"({"kind": "adamw", "learning_rate": 10})"), "exploding").step, outcome.step)
+      << "a diverged segment is a result and never runs again";
+}
+
+TEST_F(SegmentTraining, AnotherStoreThanThePlannedOneIsRefused) {
+  SegmentConfig segment = config();
+  segment.store = "another";
+  EXPECT_THAT([&] { train(segment, "other_store"); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("store")));
+}
+
+TEST_F(SegmentTraining, ThreadsOfTheProcessDoNotMatterOnlyThoseOfThePlan) {
+  const Outcome first = train(config(), "threads_1");
+  SegmentConfig two = config();
+  two.training.threads = 2;
+  train(two, "threads_2");
+  EXPECT_EQ(train(config(), "threads_1_again").weights_hash, first.weights_hash);
+}
+
+}  // namespace
+}  // namespace draftlab
