@@ -19,7 +19,7 @@ function(room name)
     room_test(${name}_test cpu ${name} ${ARG_TESTS})
   endif()
   if(DRAFTLAB_TESTS AND DRAFTLAB_CUDA AND ARG_GPU_TESTS)
-    room_test(${name}_gpu_test gpu ${name} ${ARG_GPU_TESTS})
+    room_test(${name}_gpu_test gpu "${name};Libtorch::cuda" ${ARG_GPU_TESTS})
   endif()
 endfunction()
 

@@ -73,10 +73,10 @@ void adamw_step(at::Tensor& w, const at::Tensor& g, at::Tensor& m, at::Tensor& v
     update_all<double>(w, g, m, v, step);
   } else if (w.is_cuda() && contiguous && w.scalar_type() == at::kFloat) {
     const c10::DeviceGuard guard(w.device());
-    const c10::Stream stream = c10::impl::VirtualGuardImpl(w.device().type()).getStream(w.device());
+    const c10::impl::VirtualGuardImpl cuda(w.device().type());
     adamw_step_cuda(w.mutable_data_ptr<float>(), g.const_data_ptr<float>(),
                     m.mutable_data_ptr<float>(), v.mutable_data_ptr<float>(), w.numel(), step,
-                    stream.native_handle());
+                    cuda.getStreamNativeHandle(cuda.getStream(w.device())));
   } else {
     adamw_step_plain(w, g, m, v, step);
   }

@@ -1,6 +1,7 @@
 #include "optim/muon.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -38,8 +38,8 @@ class Optimizer {
   void load_state(const NamedTensors& state);
 
  private:
-  std::vector<std::unique_ptr<UpdateRule>>
-      rules_;          // one per tensor that is not frozen, in the table's order
+  // One per tensor that is not frozen, in the table's order.
+  std::vector<std::unique_ptr<UpdateRule>> rules_;
   int64_t steps_ = 0;  // taken so far
   Workspace workspace_;
 };

@@ -36,6 +36,15 @@ void require_same(const PlanRecord& frozen, const PlanRecord& now, const RunFold
                   folder.root().string());
 }
 
+// For the store, if it is to be built, and for the segments.
+void require_room(const RunFolder& folder, const PlanRecord& plan, const SweepStore& store,
+                  bool store_elsewhere) {
+  const double store_bytes =
+      store.built ? 0 : store.bytes(plan.segments[0].config.drafter.hidden_size);
+  require_free_space(store.planned.folder, store_bytes);
+  require_free_space(folder.root(), disk_bytes(plan) + (store_elsewhere ? 0 : store_bytes));
+}
+
 void print_notices(const PlanRecord& plan) {
   for (const std::string& notice : plan.notices)
     std::cout << "notice: " << printable(notice) << "\n";
@@ -61,10 +70,7 @@ int run_command(const Words& words) {
   SweepStore store = find_store(sweep, folder.store(), chosen_store);
   PlanRecord plan = make_plan(sweep, store.planned);
   worker_program();  // it is there
-  if (!store.built) {
-    const double bytes = store.bytes(plan.segments[0].config.drafter.hidden_size);
-    require_free_space(store.planned.folder, bytes + disk_bytes(plan));
-  }
+  if (!fs::exists(folder.plan())) require_room(folder, plan, store, chosen_store.has_value());
 
   make_folder(folder.root());
   const FileLock lock(folder.lock());

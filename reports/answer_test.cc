@@ -17,7 +17,7 @@ using ::testing::Not;
 
 class AnswerTest : public ::testing::Test {
  protected:
-  AnswerTest() : root_(std::filesystem::path(::testing::TempDir()) / "draftlab_answer_test") {
+  AnswerTest() : root_(scratch_folder("draftlab_answer_test")) {
     std::filesystem::remove_all(root_);
     sweep_.tuning = 24;
     sweep_.arms = {{"AdamW", "adamw", {5e-4, 1e-3, 2e-3}, {1.2, 1.28, 1.2}, 0.004},

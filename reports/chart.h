@@ -66,7 +66,7 @@ struct DotRow {
   std::string name;
   std::vector<std::string> seeds;
   std::vector<double> values;
-  Estimate estimate;  // mean and interval; drawn where they are numbers
+  Estimate estimate;  // the mean is drawn, and the interval from three values on
 };
 struct DotChart {
   ChartText text;

@@ -9,8 +9,7 @@ namespace draftlab {
 
 // Comma-separated values after RFC 4180: lines end with CR LF, fields with a comma, quote or line
 // break are quoted. Numbers are the shortest text that reads back the same, in every locale; "NaN"
-// and "Infinity" are written out; an empty field means that there is no such number. "val" is the
-// held-out split.
+// and "Infinity" are written out; an empty field means no such number. "val" is the held-out split.
 
 // One row per planned run, in the plan's order.
 std::string runs_csv(const std::vector<Result>& results);

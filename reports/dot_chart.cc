@@ -11,13 +11,14 @@ namespace draftlab {
 namespace {
 
 constexpr double kWidth = 480, kLeft = 132, kRight = 14, kTop = 34, kBottom = 42, kRow = 46;
-constexpr double kStrip = 84;  // width of the strip for values that are not finite
+constexpr int64_t kFewestForInterval = 3;  // that of two values would dwarf the values
+constexpr double kStrip = 84;              // width of the strip for values that are not finite
 
 // Mean with its interval, below the row's dots.
 void draw_estimate(const DotRow& row, const Axis& x, double y, Drawing& drawing) {
   const Estimate& e = row.estimate;
   if (!x.shows(e.mean)) return;
-  if (x.shows(e.low) && x.shows(e.high)) {
+  if (e.n >= kFewestForInterval) {
     drawing.line(x.at(e.low), y, x.at(e.high), y, "interval " + colour_class(row.look));
   }
   drawing.line(x.at(e.mean), y - 5, x.at(e.mean), y + 5, "average " + colour_class(row.look));
@@ -33,6 +34,7 @@ std::string svg(const DotChart& chart) {
       xs.push_back(value);
       strip |= !std::isfinite(value);
     }
+    if (row.estimate.n < kFewestForInterval) continue;
     xs.push_back(row.estimate.low);
     xs.push_back(row.estimate.high);
   }

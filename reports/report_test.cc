@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include <clocale>
+#include <algorithm>
 #include <locale>
 #include <regex>
 #include <set>
@@ -14,15 +14,17 @@
 namespace draftlab {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
-
 // Names and reasons that would break out of HTML, attributes, SVG or CSV if they were not escaped.
 constexpr char kHostile[] = "</script><b onmouseover=\"x\">'&amp;";
 
+// A page is too long to be printed by a matcher.
+bool has(const std::string& page, const std::string& text) {
+  return page.find(text) != std::string::npos;
+}
+
 class ReportTest : public ::testing::Test {
  protected:
-  ReportTest() : root_(std::filesystem::path(::testing::TempDir()) / "draftlab_report_test") {
+  ReportTest() : root_(scratch_folder("draftlab_report_test")) {
     std::filesystem::remove_all(root_);
   }
   ~ReportTest() override { std::filesystem::remove_all(root_); }
@@ -62,24 +64,24 @@ TEST_F(ReportTest, HasEverySectionOnceAndItsNumbers) {
     ASSERT_NE(at, std::string::npos) << id;
     EXPECT_EQ(page.find(opening, at + 1), std::string::npos) << id;
   }
-  EXPECT_THAT(page, HasSubstr("SmolLM2-135M-Instruct, llama, 30 layers"));
-  EXPECT_THAT(page, HasSubstr("240 sequences, 31,200 tokens (21,120 of responses)"));
-  EXPECT_THAT(page, HasSubstr("2,103,680 trained parameters"));
-  EXPECT_THAT(page, HasSubstr("1.398"));                            // NorMuon at its best rate
-  EXPECT_THAT(page, HasSubstr("<td class=\"number\">1.180</td>"));  // bigram chain
-  EXPECT_THAT(page,
-              HasSubstr("<code>optimizer.learning_rate</code></th><td>0.001 (of 5e-04, 0.001, "
-                        "0.002, 0.004)</td>"));
-  EXPECT_THAT(page, HasSubstr("every planned run finished"));
+  EXPECT_TRUE(has(page, "SmolLM2-135M-Instruct, llama, 30 layers"));
+  EXPECT_TRUE(has(page, "240 sequences, 31,200 tokens (21,120 of responses)"));
+  EXPECT_TRUE(has(page, "2,103,680 trained parameters"));
+  EXPECT_TRUE(has(page, "1.398"));                            // NorMuon at its best rate
+  EXPECT_TRUE(has(page, "<td class=\"number\">1.180</td>"));  // bigram chain
+  EXPECT_TRUE(has(page,
+                  "<code>optimizer.learning_rate</code></th><td>0.001 (of 5e-04, 0.001, "
+                  "0.002, 0.004)</td>"));
+  EXPECT_TRUE(has(page, "every planned run finished"));
 }
 
 TEST_F(ReportTest, NamesFromTheSweepFileAreEscapedEverywhere) {
   const SyntheticSweep sweep = hostile_sweep();
   const std::string page = report(sweep, bad_ends(sweep));
-  EXPECT_THAT(page, HasSubstr("&lt;/script&gt;&lt;b onmouseover=&quot;x&quot;&gt;&#39;&amp;amp;"));
-  EXPECT_THAT(page, Not(HasSubstr("<b ")));
-  EXPECT_THAT(page, Not(HasSubstr("</script")));
-  EXPECT_THAT(page, Not(HasSubstr("onmouseover=\"")));
+  EXPECT_TRUE(has(page, "&lt;/script&gt;&lt;b onmouseover=&quot;x&quot;&gt;&#39;&amp;amp;"));
+  EXPECT_FALSE(has(page, "<b "));
+  EXPECT_FALSE(has(page, "</script"));
+  EXPECT_FALSE(has(page, "onmouseover=\""));
   // Every tag is one of ours.
   const std::set<std::string> known = {
       "!DOCTYPE", "a",       "body",  "br",     "circle", "code",  "dd",      "desc", "details",
@@ -126,21 +128,22 @@ TEST_F(ReportTest, FetchesNothingAndRunsNothing) {
   const std::string page = report(SyntheticSweep::of_four());
   for (const char* part :
        {"http://", "https://", "<script", "<link", "<img", "url(", "@import", "src="}) {
-    EXPECT_THAT(page, Not(HasSubstr(part)));
+    EXPECT_FALSE(has(page, part)) << part;
   }
-  EXPECT_THAT(page, HasSubstr("default-src &#39;none&#39;"));
+  EXPECT_TRUE(has(page, "default-src 'none'"));
 }
 
 TEST_F(ReportTest, ListsEveryRunWithoutAResultWithItsReason) {
   const SyntheticSweep sweep = SyntheticSweep::of_four();
   const std::string page = report(sweep, bad_ends(sweep));
-  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">AdamW lr=0.004 seed=2</th><td>diverged</td><td>60 "
-                              "of 200</td><td>loss is NaN at step 61</td>"));
-  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">Muon lr=0.02 seed=3</th><td>failed</td>"));
-  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">Muon lr=0.005 seed=1</th><td>unfinished</td>"));
-  EXPECT_THAT(page, HasSubstr("<td>unreadable</td>"));
-  EXPECT_THAT(page, HasSubstr("<td>not started</td><td>0 of 200</td>"));
-  EXPECT_THAT(page, HasSubstr("39 runs: 34 finished, 1 diverged, 4 without a result"));
+  EXPECT_TRUE(has(page,
+                  "<th scope=\"row\">AdamW lr=0.004 seed=2</th><td>diverged</td><td>60 "
+                  "of 200</td><td>loss is NaN at step 61</td>"));
+  EXPECT_TRUE(has(page, "<th scope=\"row\">Muon lr=0.02 seed=3</th><td>failed</td>"));
+  EXPECT_TRUE(has(page, "<th scope=\"row\">Muon lr=0.005 seed=1</th><td>unfinished</td>"));
+  EXPECT_TRUE(has(page, "<td>unreadable</td>"));
+  EXPECT_TRUE(has(page, "<td>not started</td><td>0 of 200</td>"));
+  EXPECT_TRUE(has(page, "39 runs: 34 finished, 1 diverged, 4 without a result"));
 }
 
 TEST_F(ReportTest, AFolderWithoutAnyResultStillHasAReport) {
@@ -150,9 +153,9 @@ TEST_F(ReportTest, AFolderWithoutAnyResultStillHasAReport) {
   std::filesystem::remove_all(folder.store());
   write_report(folder);
   const std::string page = read_file(folder.report_page());
-  EXPECT_THAT(page, HasSubstr("no finished run has a loss yet"));
-  EXPECT_THAT(page, HasSubstr("manifest not read"));
-  EXPECT_THAT(read_file(folder.evaluations_csv()), HasSubstr("run,step,tokens"));
+  EXPECT_TRUE(has(page, "no finished run has a loss yet"));
+  EXPECT_TRUE(has(page, "manifest not read"));
+  EXPECT_TRUE(has(read_file(folder.evaluations_csv()), "run,step,tokens"));
 }
 
 TEST_F(ReportTest, WithoutAPlanThereIsNoReport) {
@@ -163,11 +166,11 @@ TEST_F(ReportTest, WithoutAPlanThereIsNoReport) {
 
 TEST_F(ReportTest, MarksSecondsMeasuredInCompany) {
   SyntheticSweep sweep = SyntheticSweep::of_four();
-  EXPECT_THAT(report(sweep), Not(HasSubstr("† shared machine")));
+  EXPECT_FALSE(has(report(sweep), "† shared machine"));
   sweep.in_company = true;
   const std::string page = report(sweep);
-  EXPECT_THAT(page, HasSubstr("† shared machine"));
-  EXPECT_THAT(page, HasSubstr("† Some of these runs shared the machine"));
+  EXPECT_TRUE(has(page, "† shared machine"));
+  EXPECT_TRUE(has(page, "† Some of these runs shared the machine"));
 }
 
 TEST_F(ReportTest, TheSameFolderGivesTheSameBytes) {

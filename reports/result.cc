@@ -65,7 +65,9 @@ void load_segments(const RunFolder& folder, Result& result) {
     }
     const std::optional<Outcome> outcome = read_outcome(segment.outcome());
     if (outcome) {
-      result.steps = std::max(result.steps, outcome->step);
+      // A worker that failed does not know its step. The others may have logged one more, whose
+      // update was never applied.
+      if (outcome->kind != OutcomeKind::kFailed) result.steps = outcome->step;
       result.peak_memory_bytes = std::max(result.peak_memory_bytes, outcome->peak_memory_bytes);
     }
     describe_end(outcome, started, result);

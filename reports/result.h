@@ -16,8 +16,7 @@ namespace draftlab {
 enum class Split { kHeldOut, kTuning };
 enum class Clock { kSteps, kSeconds };
 
-// One run (one curve) with all its numbers and identities; everything else in a report is computed
-// from these.
+// One run (one curve) with all its numbers and identities; a report is computed from these alone.
 struct Result {
   std::string run, arm;
   OptimizerConfig optimizer;
@@ -43,8 +42,7 @@ struct Result {
   std::optional<Baselines> baselines;
   JsonObject provenance;  // of the last segment that has one
 
-  // Infinity: not reached, or diverged. Nothing: the plan has no target, or the run may still get
-  // there.
+  // Infinity: not reached, or diverged. Nothing: no target, or the run may still get there.
   std::optional<double> steps_to_target, seconds_to_target;
 
   const std::vector<EvaluationRow>& rows(Split split) const {

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 class ResultTest : public ::testing::Test {
  protected:
-  ResultTest() : root_(std::filesystem::path(::testing::TempDir()) / "draftlab_result_test") {
+  ResultTest() : root_(scratch_folder("draftlab_result_test")) {
     std::filesystem::remove_all(root_);
     sweep_.arms = {{"AdamW", "adamw", {1e-3}, {1.4}, 0.004}};
   }

@@ -131,7 +131,7 @@ std::string differences(const Study& study) {
 
 std::string overview(const Study& study) {
   std::string arms;
-  for (const Arm& arm : study.summary.arms) arms += (arms.empty() ? "" : ", ") + arm.name;
+  for (const Arm& arm : study.summary.arms) arms += (arms.empty() ? "" : " · ") + arm.name;
   std::string html = "<header>\n<p class=\"kicker\">draftlab report</p>\n<h1>" +
                      escape(study.plan.name) + "</h1>\n<dl class=\"facts\">\n";
   html += fact("Compared", arms);

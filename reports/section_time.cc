@@ -59,7 +59,7 @@ std::string target_section(const Study& study) {
       table.wide_row(escape(arm.name), "no finished run");
       continue;
     }
-    any = true;
+    any |= setting->target.reached > 0;
     table.row(
         {look_sample(arm.look) + " " + escape(arm.name),
          std::to_string(setting->target.reached) + " of " + std::to_string(setting->target.of),
@@ -75,9 +75,8 @@ std::string target_section(const Study& study) {
   html += paragraph(
       "The first evaluation that reaches the target counts, moved back along the straight line "
       "from "
-      "the evaluation before it. A run that never gets there, or that diverges, counts as "
-      "infinite; "
-      "the median is over all runs of the setting.",
+      "the one before it. A run that never gets there, or that diverges, counts as infinite; the "
+      "median is over all runs of the setting.",
       "note");
   return section("target", "Time to target", html);
 }
@@ -85,7 +84,7 @@ std::string target_section(const Study& study) {
 std::string seconds_section(const Study& study) {
   const Summary& summary = study.summary;
   BarChart chart;
-  chart.text = {"seconds", "Milliseconds per training step",
+  chart.text = {"step-parts", "Milliseconds per training step",
                 "Mean time of one training step per arm, split into model, optimizer and data.",
                 "milliseconds", shared_machine(summary) ? "\u2020 shared machine" : ""};
   HtmlTable table({"arm", "forward and backward", "optimizer", "data", "step"});

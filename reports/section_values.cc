@@ -122,8 +122,8 @@ std::string values_section(const Study& study) {
     html += charts_side_by_side(svg(final_chart(summary, Measure::kAcceptanceLength)),
                                 svg(final_chart(summary, Measure::kLoss)));
     html += paragraph(
-        "One dot per seed; grey lines join equal seeds. The bar below each row of dots is the mean "
-        "with its 95 % interval.",
+        "One dot per seed; grey lines join equal seeds. The bar below each row of dots is the "
+        "mean, from three seeds on with its 95 % interval.",
         "note");
   }
   return section("values", "Final values", html);

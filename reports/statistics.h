@@ -16,8 +16,7 @@ struct Estimate {
 };
 Estimate estimate(const std::vector<double>& values);
 
-// The value at distance t from the mean of Student's distribution that leaves (1 - probability)
-// above it.
+// The point of Student's distribution that leaves 1 - `probability` above it.
 double student_t_quantile(double probability, int64_t degrees_of_freedom);
 
 // Infinity (not reached) may be among the values and may be the answer. NaN for none.

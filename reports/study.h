@@ -10,8 +10,7 @@
 
 namespace draftlab {
 
-// All that a report is made of. `summary` points into `results`, so a study can be moved, not
-// copied.
+// All that a report is made of. `summary` points into `results`: to be moved, not copied.
 struct Study {
   PlanRecord plan;
   StoreFacts store;

@@ -59,8 +59,7 @@ struct Summary {
   size_t reference = 0;                            // the first AdamW arm, else the first arm
   Measure chosen_by = Measure::kAcceptanceLength;  // that of the plan's target, if it has one
   Split chosen_on = Split::kHeldOut;               // kTuning where the sweep has such a split
-  // The training seconds at which the fastest finished run of the chosen settings ends; NaN: none
-  // is.
+  // Training seconds when the fastest finished run of the chosen settings ends; NaN: none did.
   double equal_seconds = 0;
   std::optional<Baselines> baselines;
 };
@@ -80,8 +79,7 @@ struct RoutingTotal {
 // In the order in which the rules first appear.
 std::vector<RoutingTotal> routing_totals(const std::vector<Route>& table);
 
-// The same run stands for an arm where only configurations matter: of the chosen setting, else of
-// the first.
+// The run that stands for an arm where only its configuration matters.
 const Result& example_run(const Arm& arm);
 
 // Differences `a` - `b` of the runs of two settings with the same seeds. `of` picks the number.

@@ -100,7 +100,8 @@ TEST(Summary, AnUnfinishedRunIsInNoMean) {
   std::vector<Result> results = {run_of("A", "adamw", 0.01, 1, {1, 1.1, 1.2}),
                                  run_of("A", "adamw", 0.01, 2, {1, 1.5})};
   results[1].outcome = "unfinished";
-  const Setting& setting = *summarize(results, {}).arms[0].chosen();
+  const Summary summary = summarize(results, {});
+  const Setting& setting = *summary.arms[0].chosen();
   EXPECT_EQ(setting.runs.size(), 2u);
   EXPECT_THAT(at_end(setting, Measure::kAcceptanceLength).values, ElementsAre(1.2));
 }

@@ -1,5 +1,7 @@
 #include "reports/synthetic_folder.h"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <limits>
 
@@ -145,6 +147,13 @@ SyntheticSweep SyntheticSweep::of_four() {
       {"Turbo-Muon", "turbo_muon", {5e-3, 1e-2, 2e-2}, {1.372, 1.389, 1.355}, 0.09},
   };
   return sweep;
+}
+
+std::filesystem::path scratch_folder(const std::string& name) {
+  const std::filesystem::path memory = "/dev/shm";
+  const std::filesystem::path base =
+      ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
+  return base / (name + "." + std::to_string(::getpid()));
 }
 
 std::string synthetic_run(const std::string& arm, double rate, int64_t seed) {

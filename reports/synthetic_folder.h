@@ -11,8 +11,7 @@
 
 namespace draftlab {
 
-// A result folder with made-up numbers, written by the writers that the real one is written by. For
-// tests.
+// For tests: a result folder with made-up numbers, made by the same writers as a real one.
 struct SyntheticArm {
   std::string name, kind;
   std::vector<double> rates;
@@ -45,6 +44,10 @@ struct SyntheticEnd {
 // 0.005. The bigram chain reaches 1.18 (greedy tokens 1.21).
 RunFolder write_synthetic_folder(const std::filesystem::path& root, const SyntheticSweep& sweep,
                                  const std::vector<SyntheticEnd>& ends = {});
+
+// A folder of this process's own, in memory where the system has such a place: every file of a
+// synthetic folder is synced, and on a disk that takes a minute for the tests of this room.
+std::filesystem::path scratch_folder(const std::string& name);
 
 // "muon lr=0.01 seed=1"
 std::string synthetic_run(const std::string& arm, double rate, int64_t seed);

@@ -7,9 +7,8 @@
 
 namespace draftlab {
 
-// What a reader must know before believing the comparison, as plain sentences: how settings were
-// chosen, grids that end too early, seconds measured in company, unequal starts, missing runs, few
-// seeds.
+// What a reader must know before believing the comparison, in sentences: how settings were chosen,
+// grids that end too early, seconds measured in company, unequal starts, missing runs, few seeds.
 std::vector<std::string> warnings(const Study& study);
 
 }  // namespace draftlab

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <fstream>
@@ -16,6 +17,7 @@
 namespace draftlab {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -81,6 +83,16 @@ TEST_F(LocalLauncherTest, TheLogKeepsAllLivesAndTheLastLineIsOfThisOne) {
   EXPECT_EQ(run("echo one; echo two >&2; echo").last_line, "two");
   EXPECT_EQ(run("exit 1").last_line, "");
   EXPECT_EQ(read_file(folder_.log()), "one\ntwo\n\n");
+}
+
+TEST_F(LocalLauncherTest, AWorkerInheritsNoneOfOurFiles) {
+  int pipe_ends[2];
+  ASSERT_EQ(::pipe(pipe_ends), 0);  // without O_CLOEXEC, as a careless library opens it
+  EXPECT_EQ(run("for file in /proc/$$/fd/*; do readlink $file; done; true").failure, "");
+  EXPECT_THAT(read_file(folder_.log()),
+              AllOf(HasSubstr(folder_.lock().string()), Not(HasSubstr("pipe:"))));
+  ::close(pipe_ends[0]);
+  ::close(pipe_ends[1]);
 }
 
 TEST_F(LocalLauncherTest, AMissingProgramIsAnErrorThatNamesIt) {

@@ -163,7 +163,7 @@ std::optional<double> ProgressDisplay::seconds_left() const {
 }
 
 std::string ProgressDisplay::counts() const {
-  std::string text = std::to_string(ended_) + " of " + std::to_string(segments_.size());
+  std::string text = std::to_string(ended_) + " of " + std::to_string(segments_.size()) + " done";
   if (const auto left = seconds_left()) text += ", about " + duration_text(*left) + " left";
   return text;
 }

@@ -48,7 +48,7 @@ TEST_F(ProgressDisplayTest, ALogGetsPlainLinesAndASummaryNowAndThen) {
   display.ended(0, done(), 1100);
   EXPECT_EQ(out_.str(),
             "start        adamw seed=1\n"
-            "0 of 4, about 3 min left | adamw seed=1 40/100 2.0 steps/s\n"
+            "0 of 4 done, about 3 min left | adamw seed=1 40/100 2.0 steps/s\n"
             "done         adamw seed=1: step 100, 1 min 40 s (1.0 steps/s)\n");
 }
 
@@ -58,7 +58,7 @@ TEST_F(ProgressDisplayTest, ATerminalGetsALineThatFitsAndNoControlCharacterOfANa
   display.started(2, 1000);
   out_.str("");
   display.tick(1001);
-  EXPECT_EQ(out_.str(), "\r\033[K0 of 4 | adamw seed=1 0/100 | muon\\x...");
+  EXPECT_EQ(out_.str(), "\r\033[K0 of 4 done | adamw seed=1 0/100 | m...");
   display.close();
   EXPECT_TRUE(out_.str().ends_with("\r\033[K"));
 }

@@ -35,7 +35,10 @@ class SchedulerTest : public ::testing::Test {
     ProgressDisplay display(plan_, folder_, jobs, out_);
     SchedulerOptions options;
     options.jobs = jobs;
-    options.interrupts = [&] { return interrupt_after_ >= 0 && reads_ > interrupt_after_ ? 1 : 0; };
+    options.interrupts = [&] {
+      if (interrupt_after_ < 0 || reads_ <= interrupt_after_) return 0;
+      return again_after_ >= 0 && reads_ > again_after_ ? 2 : 1;
+    };
     options.now = [&] { return 1000.0 + ++reads_; };
     return Scheduler(folder_, plan_, launcher_, display, options).run();
   }
@@ -48,7 +51,7 @@ class SchedulerTest : public ::testing::Test {
   PlanRecord plan_;
   FakeLauncher launcher_;
   std::ostringstream out_;
-  int reads_ = 0, interrupt_after_ = -1;
+  int reads_ = 0, interrupt_after_ = -1, again_after_ = -1;
 };
 
 TEST_F(SchedulerTest, RunsEverySegmentOnceInThePlansOrder) {
@@ -164,6 +167,17 @@ TEST_F(SchedulerTest, AWorkerThatIgnoresTheRequestIsKilledAfterTheGracePeriod) {
   EXPECT_TRUE(launcher_.killed);
   EXPECT_GT(reads_, 60);  // the clock's grace period
   EXPECT_EQ(read_outcome(segment(0).outcome())->kind, OutcomeKind::kInterrupted);
+}
+
+TEST_F(SchedulerTest, ASecondInterruptKillsAtOnce) {
+  plan();
+  interrupt_after_ = 0;
+  again_after_ = 10;
+  launcher_.polls_left = 3;
+  launcher_.ignores_stop = true;
+  EXPECT_TRUE(run().interrupted);
+  EXPECT_TRUE(launcher_.killed);
+  EXPECT_LT(reads_, 60);
 }
 
 TEST_F(SchedulerTest, ChildrenOfAFailedSegmentAreNamedAndDoNotRun) {

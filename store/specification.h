@@ -14,7 +14,7 @@ struct MadeUpTarget {
   int64_t seed = 1;
   int64_t hidden_size = 32, layers = 4, heads = 2, kv_heads = 1, head_dim = 16;
   int64_t intermediate_size = 64, vocab_size = 128;
-  double logit_scale = 6;           // standard deviation of the logits, about: higher is more predictable text
+  double logit_scale = 4;           // standard deviation of the logits, about: higher is more predictable text
 };
 
 // Where the model being drafted for comes from.

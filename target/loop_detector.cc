@@ -1,5 +1,7 @@
 #include "target/loop_detector.h"
 
+#include <algorithm>
+
 namespace draftlab {
 namespace {
 
@@ -12,9 +14,10 @@ std::optional<int64_t> LoopDetector::add(int32_t token) {
   const int64_t begin = static_cast<int64_t>(tokens_.size()) - kRun;
   if (begin < 0) return std::nullopt;
   Occurrences& run = runs_[{tokens_.begin() + begin, tokens_.end()}];
-  if (++run.count == 2) run.second_begin = begin;
+  if (++run.count == 1) run.kept = begin + kRun;
+  if (run.count == 2) run.kept = std::max(run.kept, begin);
   if (run.count < kOccurrences) return std::nullopt;
-  return run.second_begin;
+  return run.kept;
 }
 
 }  // namespace draftlab

@@ -11,13 +11,13 @@ namespace draftlab {
 // to predict and would flatter every drafter.
 class LoopDetector {
  public:
-  // The next token. If it completes a loop: how many tokens to keep, that is, up to where the repeated run
-  // begins for the second time; at least 1.
+  // The next token. If it completes a loop: how many tokens to keep, that is, the run's first occurrence whole
+  // and what lies before its second one; at least 4.
   std::optional<int64_t> add(int32_t token);
 
  private:
   struct Occurrences {
-    int64_t count = 0, second_begin = 0;
+    int64_t count = 0, kept = 0;
   };
   std::vector<int32_t> tokens_;
   std::map<std::vector<int32_t>, Occurrences> runs_;

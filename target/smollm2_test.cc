@@ -1,5 +1,6 @@
 // Everything in tests/golden/smollm2.json: an independent forward pass of a real model.
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 
 #include <optional>
@@ -29,6 +30,7 @@ class SmolLm2 : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     if (!fs::exists(kFile)) return;
+    at::set_num_threads(1);  // tests may run side by side
     golden_ = read_json(DRAFTLAB_SOURCE_DIR "/tests/golden/smollm2.json");
     tokenizer_.emplace(GgufFile(kFile));
     TargetCheckpoint checkpoint = open_gguf(kFile);

@@ -22,7 +22,9 @@ namespace {
 
 constexpr auto kPatience = std::chrono::minutes(5);  // with a slow machine; nothing is measured
 
-std::string temporary(const char* pattern) { return (fs::temp_directory_path() / pattern).string(); }
+std::string temporary(const char* pattern) {
+  return (fs::temp_directory_path() / pattern).string();
+}
 
 }  // namespace
 

@@ -10,8 +10,8 @@
 
 namespace draftlab {
 
-// A real program under test, started in a shell-like way; its output is kept. Killed at the end if it
-// still runs.
+// A real program under test, started in a shell-like way; its output is kept. Killed at the end if
+// it still runs.
 class Program {
  public:
   // `words`: the command line after draftlab's name.
@@ -22,7 +22,8 @@ class Program {
 
   pid_t pid() const { return pid_; }
   void send(int signal) const;
-  // Waits until it has ended; fails the test after some minutes. The exit status, or minus the signal.
+  // Waits until it has ended; fails the test after some minutes. The exit status, or minus the
+  // signal.
   int wait();
   bool running();
   // Standard output and standard error so far.

@@ -48,7 +48,8 @@ std::vector<std::string> matches(const fs::path& file, const char* expression) {
   const std::string text = read_file(file);
   const std::regex regex(expression, std::regex::multiline);
   std::vector<std::string> found;
-  for (std::sregex_iterator it(text.begin(), text.end(), regex), end; it != end; ++it) found.push_back((*it)[1]);
+  for (std::sregex_iterator it(text.begin(), text.end(), regex), end; it != end; ++it)
+    found.push_back((*it)[1]);
   return found;
 }
 
@@ -80,7 +81,8 @@ TEST(Rooms, EveryFolderOfSourcesIsARoomThatIsKnownHere) {
     const std::string name = entry.path().filename().string();
     if (!entry.is_directory() || name == "build" || name.starts_with(".")) continue;
     bool has_sources = false;
-    for (const auto& file : fs::directory_iterator(entry.path())) has_sources |= is_source(file.path());
+    for (const auto& file : fs::directory_iterator(entry.path()))
+      has_sources |= is_source(file.path());
     if (has_sources) {
       EXPECT_TRUE(kUpstream.count(name) || others.count(name)) << name;
     }
@@ -101,7 +103,8 @@ TEST(Rooms, WhatDraftlabLinksHoldsNoTensors) {
     }
   }
   for (const fs::path& file : files) {
-    for (const std::string& header : included_torch(file)) ADD_FAILURE() << file.string() << " includes " << header;
+    for (const std::string& header : included_torch(file))
+      ADD_FAILURE() << file.string() << " includes " << header;
   }
 }
 

@@ -11,6 +11,7 @@
 #include "base/build.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "kernels/cuda_libraries.h"
 
 namespace draftlab {
 namespace {
@@ -31,6 +32,7 @@ void write_provenance(const std::filesystem::path& file, const TrainingConfig& t
                                        {"build_type", build_type()},
                                        {"compiler", build_compiler()},
                                        {"libtorch", TORCH_VERSION},
+                                       {"cuda", cuda_libraries()},
                                        {"vector_instructions", at::get_cpu_capability()},
                                        {"device", training.device},
                                        {"cpu", cpu_model()},

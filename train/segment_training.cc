@@ -28,7 +28,7 @@ namespace {
 
 // A batch loss above this multiple of the first one (or of a uniform guess, if that is larger) will not come
 // back: the run has exploded.
-constexpr double kExplosion = 10;
+constexpr double kExplosion = 5;
 constexpr double kProgressSeconds = 0.5;
 
 int64_t peak_memory_bytes() {
@@ -136,7 +136,7 @@ class SegmentTraining {
     const double limit = kExplosion * std::max(state_.first_loss, uniform);
     if (row.loss > limit) {
       return "the training loss is " + significant(row.loss, 4) + at + ", above " + significant(limit, 4) +
-             " (ten times the loss of the first step or of a uniform guess)";
+             " (five times the loss of the first step or of a uniform guess)";
     }
     return "";
   }

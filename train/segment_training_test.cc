@@ -186,13 +186,15 @@ TEST_F(SegmentTraining, SeparateSeedsChangeSeparateThings) {
 }
 
 TEST_F(SegmentTraining, AnExplodingRunEndsAsDivergedAndKeepsItsNumbers) {
-  const Outcome outcome = train(config(R"({"kind": "adamw", "learning_rate": 10})"), "exploding");
+  SegmentConfig segment = config(R"({"kind": "adamw", "learning_rate": 10})");
+  segment.training.schedule = "constant";
+  segment.training.warmup = 0;
+  const Outcome outcome = train(segment, "exploding");
   EXPECT_EQ(outcome.kind, OutcomeKind::kDiverged);
   EXPECT_THAT(outcome.reason, ::testing::HasSubstr("the training loss is"));
-  const Metrics rows = metrics("exploding");
-  EXPECT_EQ(rows.steps.back().step, outcome.step + 1);
-  EXPECT_EQ(train(config(R"({"kind": "adamw", "learning_rate": 10})"), "exploding").step, outcome.step)
-      << "a diverged segment is a result and never runs again";
+  EXPECT_TRUE(outcome.weights_hash.empty());
+  EXPECT_EQ(metrics("exploding").steps.back().step, outcome.step + 1);
+  EXPECT_EQ(train(segment, "exploding").step, outcome.step) << "a diverged segment never runs again";
 }
 
 TEST_F(SegmentTraining, AnotherStoreThanThePlannedOneIsRefused) {

@@ -1,0 +1,301 @@
+// Writer, reader, verifier and description on one small store.
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/random.h"
+#include "store/describe.h"
+#include "store/reader.h"
+#include "store/specification.h"
+#include "store/verify.h"
+#include "store/writer.h"
+
+namespace draftlab {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::ThrowsMessage;
+
+constexpr int64_t kHidden = 4, kTaps = 2, kVocabulary = 50, kShards = 2, kPerShard = 3;
+
+StoreManifest header() {
+  StoreManifest m;
+  m.specification = {{"name", "small"}, {"responses", {{"seed", 1}}}};
+  m.target_name = "made up";
+  m.target_architecture = "llama";
+  m.target_sha256 = "abc";
+  m.target_layers = 3;
+  m.hidden_size = kHidden;
+  m.vocab_size = kVocabulary;
+  m.taps = {0, 2};
+  m.responses = "greedy";
+  return m;
+}
+
+std::vector<StoredSequence> sequences_of(int64_t shard) {
+  std::vector<StoredSequence> sequences;
+  for (int64_t i = 0; i < kPerShard; ++i) {
+    Random random(7, "store_test", shard * kPerShard + i);
+    StoredSequence s;
+    s.prompt_id = "p" + std::to_string(shard * kPerShard + i);
+    s.prompt_length = 2 + i;
+    const int64_t length = 5 + i;
+    s.looped = i == 1;
+    for (int64_t t = 0; t < length; ++t) {
+      s.token_ids.push_back(static_cast<int32_t>(random.below(kVocabulary)));
+      s.target_argmax.push_back(static_cast<int32_t>(random.below(kVocabulary)));
+      s.loss_mask.push_back(t >= s.prompt_length);
+    }
+    for (int64_t t = 0; t < length * kTaps * kHidden; ++t) s.taps.push_back(static_cast<uint16_t>(random.below(0x7f80)));
+    sequences.push_back(std::move(s));
+  }
+  return sequences;
+}
+
+class Store : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("draftlab_store_test_" + std::to_string(::getpid()));
+    fs::remove_all(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  // Builds the store, its sequences changed by `change` before they are written.
+  template <typename Change>
+  StoreManifest build(Change change) {
+    StoreWriter writer(folder_, header(), kShards);
+    for (int64_t shard = 0; shard < kShards; ++shard) {
+      std::vector<StoredSequence> sequences = sequences_of(shard);
+      for (StoredSequence& sequence : sequences) change(sequence);
+      writer.write_shard(shard, sequences);
+    }
+    return writer.finish();
+  }
+  StoreManifest build() {
+    return build([](StoredSequence&) {});
+  }
+
+  std::vector<std::string> findings() const {
+    std::vector<std::string> texts;
+    for (const Finding& finding : verify_store(folder_)) texts.push_back(to_text(finding));
+    return texts;
+  }
+  fs::path shard(int64_t index) const { return folder_ / shard_name(index); }
+
+  // Where a tensor of a shard lies in its file.
+  size_t offset_of(int64_t index, const std::string& tensor) const {
+    return read_safetensors_header(read_file(shard(index)), "x").tensors.at(tensor).begin;
+  }
+  void flip_byte(const fs::path& file, size_t offset) const {
+    std::string bytes = read_file(file);
+    bytes[offset] = static_cast<char>(bytes[offset] ^ 1);
+    std::ofstream(file, std::ios::binary) << bytes;
+  }
+  fs::path folder_;
+};
+
+TEST_F(Store, WhatIsWrittenReadsBackInManifestOrder) {
+  const StoreManifest written = build();
+  EXPECT_THAT(findings(), IsEmpty());
+  StoreReader reader(folder_);
+  EXPECT_EQ(reader.manifest().hash(), written.hash());
+  ASSERT_EQ(reader.size(), kShards * kPerShard);
+  for (int64_t i : {4, 0, 5, 1, 2, 3}) {  // any order
+    const StoredSequence expected = sequences_of(i / kPerShard)[i % kPerShard];
+    const StoreRecord record = reader.record(i);
+    EXPECT_EQ(record.entry->prompt_id, expected.prompt_id);
+    EXPECT_EQ(record.entry->prompt_length, expected.prompt_length);
+    EXPECT_EQ(record.entry->looped, expected.looped);
+    EXPECT_THAT(record.token_ids, ::testing::ElementsAreArray(expected.token_ids));
+    EXPECT_THAT(record.loss_mask, ::testing::ElementsAreArray(expected.loss_mask));
+    EXPECT_THAT(record.target_argmax, ::testing::ElementsAreArray(expected.target_argmax));
+    EXPECT_THAT(record.taps, ::testing::ElementsAreArray(expected.taps));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(record.token_ids.data()) % alignof(int32_t), 0);
+  }
+  EXPECT_THAT([&] { reader.record(6); }, ThrowsMessage<Error>(HasSubstr("has no record 6")));
+  EXPECT_EQ(written.tokens(), 2 * (5 + 6 + 7));
+  EXPECT_EQ(written.response_tokens(), 2 * (3 + 3 + 3));
+  EXPECT_DOUBLE_EQ(written.looped_share, 1.0 / 3);
+}
+
+TEST_F(Store, TheHashDependsOnTheDataAndNotOnWhereTheTargetLies) {
+  StoreManifest manifest = build();
+  const std::string hash = manifest.hash();
+  manifest.target_file = "/elsewhere/m.gguf";
+  EXPECT_EQ(manifest.hash(), hash);
+  fs::remove_all(folder_);
+  const StoreManifest other = build([](StoredSequence& s) { s.token_ids.back() ^= 1; });
+  EXPECT_NE(other.hash(), hash);
+}
+
+TEST_F(Store, AKilledBuildKeepsItsFinishedShardsAndEndsUpTheSame) {
+  const std::string hash = build().hash();
+  fs::remove_all(folder_);
+  {
+    StoreWriter writer(folder_, header(), kShards);
+    writer.write_shard(0, sequences_of(0));
+  }
+  EXPECT_THAT([&] { read_manifest(folder_); }, ThrowsMessage<Error>(HasSubstr("not finished")));
+  EXPECT_THAT(describe_store(folder_), HasSubstr("unfinished"));
+  StoreWriter writer(folder_, header(), kShards);
+  EXPECT_TRUE(writer.has_shard(0));
+  EXPECT_FALSE(writer.has_shard(1));
+  EXPECT_THAT([&] { writer.finish(); }, ThrowsMessage<Error>(HasSubstr("shard_00001.safetensors")));
+  writer.write_shard(1, sequences_of(1));
+  EXPECT_EQ(writer.finish().hash(), hash);
+  EXPECT_FALSE(fs::exists(building_file(folder_)));
+}
+
+TEST_F(Store, ADamagedShardIsMadeAgainInAnUnfinishedAndInAFinishedStore) {
+  {
+    StoreWriter writer(folder_, header(), kShards);
+    writer.write_shard(0, sequences_of(0));
+    writer.write_shard(1, sequences_of(1));
+    flip_byte(shard(0), offset_of(0, "0.taps"));
+  }
+  std::string hash;
+  {
+    StoreWriter writer(folder_, header(), kShards);
+    EXPECT_FALSE(writer.has_shard(0));
+    EXPECT_TRUE(writer.has_shard(1));
+    writer.write_shard(0, sequences_of(0));
+    hash = writer.finish().hash();
+  }
+  fs::resize_file(shard(1), 100);
+  StoreWriter writer(folder_, header(), kShards);
+  EXPECT_TRUE(writer.has_shard(0));
+  EXPECT_FALSE(writer.has_shard(1));
+  writer.write_shard(1, sequences_of(1));
+  EXPECT_EQ(writer.finish().hash(), hash);
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Store, AnotherSpecificationInTheSameFolderIsRefusedKeyByKey) {
+  StoreManifest other = header();
+  other.specification.at("responses").as_object()["seed"] = 2;
+  const auto open_other = [&] { StoreWriter writer(folder_, other, kShards); };
+  { StoreWriter writer(folder_, header(), kShards); }
+  EXPECT_THAT(open_other, ThrowsMessage<Error>(AllOf(HasSubstr("building.json"), HasSubstr("responses.seed: 1 there, 2 here"))));
+  build();
+  EXPECT_THAT(open_other, ThrowsMessage<Error>(AllOf(HasSubstr("manifest.json"), HasSubstr("responses.seed: 1 there, 2 here"))));
+}
+
+TEST_F(Store, ASecondBuilderIsKeptOut) {
+  StoreWriter writer(folder_, header(), kShards);
+  EXPECT_THAT([&] { StoreWriter second(folder_, header(), kShards); },
+              ThrowsMessage<Error>(HasSubstr("another draftlab works in this folder")));
+}
+
+TEST_F(Store, AFlippedByteIsFoundInItsRecordAndRefusedByTheReader) {
+  build();
+  flip_byte(shard(1), offset_of(1, "2.taps") + 5);
+  EXPECT_THAT(findings(), ::testing::ElementsAre("shard_00001.safetensors, record 2: (p5) its bytes changed"));
+  StoreReader reader(folder_);
+  reader.record(0);  // in the other shard
+  EXPECT_THAT([&] { reader.record(3); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("shard_00001.safetensors"), HasSubstr("not those the manifest lists"))));
+}
+
+TEST_F(Store, AFlippedByteOutsideOfTheRecordsIsFoundInItsShard) {
+  build();
+  const size_t padding = read_file(shard(0)).find("\"format\"") + 1;
+  flip_byte(shard(0), padding);
+  EXPECT_THAT(findings(), ::testing::ElementsAre(
+                              "shard_00000.safetensors: its bytes changed outside of the records' data"));
+}
+
+TEST_F(Store, ATruncatedShardIsFoundWithTheRecordsThatAreCut) {
+  build();
+  fs::resize_file(shard(0), offset_of(0, "1.loss_mask") + 1);
+  const std::vector<std::string> found = findings();
+  ASSERT_THAT(found, SizeIs(2));  // the loss masks of records 1 and 2 come last in the file
+  EXPECT_THAT(found[0], AllOf(HasSubstr("shard_00000.safetensors, record 1: (p1)"), HasSubstr("truncated")));
+  EXPECT_THAT(found[1], HasSubstr("record 2: (p2)"));
+  StoreReader reader(folder_);
+  EXPECT_THAT([&] { reader.record(0); }, ThrowsMessage<Error>(HasSubstr("shard_00000.safetensors: has ")));
+  fs::resize_file(shard(0), 20);
+  EXPECT_THAT(findings(), ::testing::ElementsAre(HasSubstr("truncated inside its header")));
+}
+
+TEST_F(Store, AMissingShardIsFound) {
+  build();
+  fs::remove(shard(1));
+  EXPECT_THAT(findings(), ::testing::ElementsAre("shard_00001.safetensors: is missing"));
+  StoreReader reader(folder_);
+  EXPECT_THAT([&] { reader.record(3); }, ThrowsMessage<Error>(HasSubstr("shard_00001.safetensors")));
+}
+
+TEST_F(Store, SwappedShardsAreFoundByName) {
+  build();
+  fs::rename(shard(0), folder_ / "x");
+  fs::rename(shard(1), shard(0));
+  fs::rename(folder_ / "x", shard(1));
+  const std::vector<std::string> found = findings();
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_THAT(found[0], AllOf(HasSubstr("shard_00000.safetensors, record 0"), HasSubstr("this file is shard_00001.safetensors")));
+  EXPECT_THAT(found[1], AllOf(HasSubstr("shard_00001.safetensors, record 0"), HasSubstr("this file is shard_00000.safetensors")));
+}
+
+// What a faulty builder could write with right hashes.
+TEST_F(Store, ImpossibleContentsAreFoundWithTheirPosition) {
+  const auto expect_found = [&](auto change, const std::string& what) {
+    fs::remove_all(folder_);
+    build([&](StoredSequence& s) {
+      if (s.prompt_id == "p4") change(s);
+    });
+    EXPECT_THAT(findings(), ::testing::ElementsAre("shard_00001.safetensors, record 1: (p4) " + what));
+  };
+  expect_found([](StoredSequence& s) { s.taps[3 * kTaps * kHidden + kHidden + 1] = 0x7fc0; },
+               "a tap of layer 2 is not a finite number at position 3");
+  expect_found([](StoredSequence& s) { s.taps[0] = 0xff80; }, "a tap of layer 0 is not a finite number at position 0");
+  expect_found([](StoredSequence& s) { s.token_ids[1] = kVocabulary; },
+               "token_ids holds 50 at position 1, outside of the vocabulary of 50");
+  expect_found([](StoredSequence& s) { s.target_argmax[2] = -1; },
+               "target_argmax holds -1 at position 2, outside of the vocabulary of 50");
+  expect_found([](StoredSequence& s) { s.loss_mask[4] = 0; }, "loss_mask is wrong at position 4");
+}
+
+TEST_F(Store, ARecordOfAnotherLengthThanTheManifestSaysIsFound) {
+  StoreManifest manifest = build();
+  ++manifest.shards[0].records[2].length;
+  write_manifest(folder_, manifest);
+  EXPECT_THAT(findings(), ::testing::ElementsAre(AllOf(HasSubstr("shard_00000.safetensors, record 2: (p2)"),
+                                                       HasSubstr("another dtype or shape"))));
+  StoreReader reader(folder_);
+  EXPECT_THAT([&] { reader.record(2); }, ThrowsMessage<Error>(AllOf(HasSubstr("record 2 (p2)"), HasSubstr("token_ids"))));
+}
+
+TEST_F(Store, AManifestOfAnotherConventionOrVersionIsRefused) {
+  build();
+  const std::string text = read_file(manifest_file(folder_));
+  const auto expect_refused = [&](const std::string& from, const std::string& to, const std::string& reason) {
+    std::string changed = text;
+    replace_file(manifest_file(folder_), changed.replace(changed.find(from), from.size(), to));
+    EXPECT_THAT([&] { StoreReader reader(folder_); }, ThrowsMessage<Error>(HasSubstr(reason)));
+  };
+  expect_refused("output_of_layer", "input_of_layer", "layer_id_convention: 'input_of_layer' is not known");
+  expect_refused("\"version\": 1", "\"version\": 2", "reads version 1");
+  expect_refused("\"looped\"", "\"loped\"", "shards[0].records[0].looped: is missing");
+  expect_refused("\"prompt_length\": 2", "\"prompt_length\": 9", "shards[0].records[0].length: must be at least 9");
+}
+
+TEST_F(Store, TheDescriptionNamesWhatGivesTheDataItsIdentity) {
+  const StoreManifest manifest = build();
+  const std::string text = describe_store(folder_);
+  for (const std::string& part : {std::string("made up"), std::string("0, 2"), manifest.hash(), std::string("abc"),
+                                  std::string("6 in 2 shards"), std::string("33.3 %"), std::string("greedy")}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  EXPECT_THAT([&] { describe_store(folder_ / "none"); }, ThrowsMessage<Error>(HasSubstr("is no store")));
+}
+
+}  // namespace
+}  // namespace draftlab

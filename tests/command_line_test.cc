@@ -1,0 +1,216 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "tests/smoke.h"
+
+namespace draftlab {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class CommandLineTest : public SmokeTest {};
+
+TEST_F(CommandLineTest, EveryCommandTeachesByExample) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{},
+                                             {"plan"},
+                                             {"run"},
+                                             {"resume"},
+                                             {"status"},
+                                             {"report"},
+                                             {"store"},
+                                             {"store", "build"},
+                                             {"store", "show"},
+                                             {"store", "verify"},
+                                             {"optimizers"},
+                                             {"signature"}}) {
+    std::vector<std::string> with_help = words;
+    with_help.push_back("--help");
+    const Finished help = draftlab(with_help);
+    EXPECT_EQ(help.status, 0) << help.output;
+    std::string example = "\n  draftlab";
+    for (const std::string& word : words) example += " " + word;
+    EXPECT_THAT(
+        help.output,
+        HasSubstr(words == std::vector<std::string>{"store"} ? "\n  draftlab store" : example));
+  }
+}
+
+TEST_F(CommandLineTest, ACommandLineThatMakesNoSenseEndsWithStatus2AndTheNearestName) {
+  const struct {
+    std::vector<std::string> words;
+    std::string says;
+  } cases[] = {
+      {{}, "a command is missing"},
+      {{"stauts"}, "unknown command 'stauts'; did you mean 'status'?"},
+      {{"frobnicate"}, "unknown command 'frobnicate'"},
+      {{"run", "s.json", "--job", "2"}, "unknown option --job; did you mean --jobs?"},
+      {{"run", "s.json"}, "--out DIR is missing"},
+      {{"run", "--out", "x"}, "SWEEP.json is missing"},
+      {{"run", "s.json", "--out"}, "--out"},
+      {{"run", "s.json", "--out", "x", "--jobs", "0"}, "--jobs must be a whole number from 1"},
+      {{"run", "s.json", "--out", "x", "--jobs", "two"}, "--jobs must be a whole number"},
+      {{"run", "s.json", "--out", "x", "--jobs", "1.5"}, "--jobs must be a whole number"},
+      {{"status", "a", "b"}, "too many arguments"},
+      {{"store", "biuld"}, "did you mean 'build'?"},
+  };
+  for (const auto& each : cases) {
+    const Finished finished = draftlab(each.words);
+    EXPECT_EQ(finished.status, 2) << finished.output;
+    EXPECT_THAT(finished.output, AllOf(HasSubstr(each.says), HasSubstr("try: draftlab")));
+  }
+}
+
+TEST_F(CommandLineTest, VersionNamesBuildAndCompiler) {
+  const Finished version = draftlab({"--version"});
+  EXPECT_EQ(version.status, 0);
+  EXPECT_THAT(version.output, StartsWith("draftlab "));
+}
+
+TEST_F(CommandLineTest, AFolderWithoutAPlanIsAnError) {
+  for (const char* command : {"status", "resume", "report"}) {
+    const Finished finished = draftlab({command, path("nothing")});
+    EXPECT_EQ(finished.status, 1);
+    EXPECT_THAT(finished.output, HasSubstr(path("nothing/plan.json")));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "nothing"));
+  }
+}
+
+// Each mistake is named by file and key, and nothing is written.
+TEST_F(CommandLineTest, ABrokenSweepFileIsRefusedBeforeAnythingIsWritten) {
+  const struct {
+    const char* key;
+    std::function<void(JsonObject&)> mistake;
+  } cases[] = {
+      {"arm: is not a known key", [](JsonObject& s) { s["arm"] = 1; }},
+      {"training.steps: must be a whole number",
+       [](JsonObject& s) { s["training"].as_object()["steps"] = "30"; }},
+      {"training.warmup: must lie between",
+       [](JsonObject& s) { s["training"].as_object()["warmup"] = 2; }},
+      {"evaluation.every: must lie between",
+       [](JsonObject& s) { s["evaluation"].as_object()["every"] = 0; }},
+      {"split: train + tuning + held_out",
+       [](JsonObject& s) { s["split"].as_object()["train"] = 1000; }},
+      {"seeds: is an empty list", [](JsonObject& s) { s["seeds"] = JsonArray{}; }},
+      {"seeds[1]: is the same seed",
+       [](JsonObject& s) {
+         s["seeds"] = JsonArray{1, 1};
+       }},
+      {"drafter.hidden_size: is 64, but the target",
+       [](JsonObject& s) { s["drafter"].as_object()["hidden_size"] = 64; }},
+      {"drafter.layer_types[0]",
+       [](JsonObject& s) { s["drafter"].as_object()["layer_types"] = JsonArray{"full"}; }},
+      {"arms[1].name: 'AdamW' is also",
+       [](JsonObject& s) { s["arms"].at(1).as_object()["name"] = "AdamW"; }},
+      {"arms[0].optimizer.kind",
+       [](JsonObject& s) { s["arms"].at(0).at("optimizer").as_object()["kind"] = "adam"; }},
+      {"arms[0].optimizer.learning_rate: is an empty list",
+       [](JsonObject& s) {
+         s["arms"].at(0).at("optimizer").as_object()["learning_rate"] = JsonArray{};
+       }},
+      {"arms[3].routing",
+       [](JsonObject& s) { s["arms"].at(3).at("routing").at(0).as_object()["pattern"] = "fx"; }},
+      {"store.specification: is empty",
+       [](JsonObject& s) { s["store"].as_object()["specification"] = ""; }},
+      {"target.metric", [](JsonObject& s) { s["target"].as_object()["metric"] = "speed"; }},
+  };
+  for (const auto& each : cases) {
+    const std::string sweep = write_sweep("broken.json", each.mistake);
+    for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+             {"run", sweep, "--out", path("out")}, {"plan", sweep, "--out", path("out")}}) {
+      const Finished finished = draftlab(words);
+      EXPECT_EQ(finished.status, 1);
+      EXPECT_THAT(finished.output, HasSubstr(sweep + ": " + each.key));
+      EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+    }
+  }
+}
+
+TEST_F(CommandLineTest, ABrokenTextIsRefusedWithItsLine) {
+  const struct {
+    const char *text, *says;
+  } cases[] = {
+      {"", "is not valid JSON"},
+      {"{\n\"name\": \"x\",\n}", "line 3"},
+      {"{\"name\": \"x\", \"name\": \"y\"}", "name: this key is given twice"},
+      {"[]", "must be an object"},
+      {"{\"name\": 1e999}", "name: 1e999"},
+  };
+  for (const auto& each : cases) {
+    replace_file(folder_ / "broken.json", each.text);
+    const Finished finished = draftlab({"run", path("broken.json"), "--out", path("out")});
+    EXPECT_EQ(finished.status, 1);
+    EXPECT_THAT(finished.output, AllOf(HasSubstr(path("broken.json")), HasSubstr(each.says)));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+  }
+}
+
+TEST_F(CommandLineTest, PlanShowsWhatWouldRunAndWritesNothing) {
+  const std::string sweep = write_sweep("smoke.json", [](JsonObject&) {});
+  const Finished plan = draftlab({"plan", sweep, "--out", path("out")});
+  EXPECT_EQ(plan.status, 0);
+  EXPECT_THAT(plan.output,
+              AllOf(HasSubstr("runs      10: 4 arms, 2 seeds\n"), HasSubstr("steps     300;"),
+                    HasSubstr("to be built from"), HasSubstr("Turbo-Muon, fc by AdamW: 2 runs"),
+                    HasSubstr("layers.0.mlp.down_proj.weight")));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+}
+
+TEST_F(CommandLineTest, PlanAsJsonHoldsEveryResolvedValue) {
+  const std::string sweep = write_sweep("smoke.json", [](JsonObject&) {});
+  const Finished plan = draftlab({"plan", sweep, "--json"});
+  ASSERT_EQ(plan.status, 0) << plan.output;
+  const Json value = parse_json(plan.output, "plan");
+  EXPECT_EQ(value.at("runs").as_array().size(), 10u);
+  EXPECT_EQ(value.at("segments").at(0).at("config").at("optimizer").at("beta2").as_double(), 0.999);
+}
+
+TEST_F(CommandLineTest, NamesCannotSteerTheTerminal) {
+  const std::string sweep = write_sweep("smoke.json", [](JsonObject& s) {
+    s["name"] = "x\x1b[2Jy";
+    s["arms"].at(0).as_object()["name"] = "arm\r\n\x07";
+  });
+  const Finished plan = draftlab({"plan", sweep});
+  EXPECT_EQ(plan.status, 0) << plan.output;
+  EXPECT_EQ(std::count_if(plan.output.begin(), plan.output.end(),
+                          [](char c) { return c == 0x1b || c == 7 || c == '\r'; }),
+            0);
+  EXPECT_THAT(plan.output, HasSubstr("x\\x1b[2Jy"));
+}
+
+TEST_F(CommandLineTest, ASpecificationWithAMistakeIsNamedByItsOwnFile) {
+  replace_file(folder_ / "store.json",
+               R"({"name": "x", "target": {"format": "made_up"}, "taps": [0], "mask_token": 0})");
+  const std::string sweep = write_sweep(
+      "smoke.json", [&](JsonObject& s) { s["store"].as_object()["specification"] = "store.json"; });
+  const Finished finished = draftlab({"run", sweep, "--out", path("out")});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.output, HasSubstr(path("store.json") + ": mask_token"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+}
+
+TEST_F(CommandLineTest, ASweepThatDoesNotFitOnTheDiskIsRefusedBeforeAnythingIsWritten) {
+  const std::string sweep = write_sweep("huge.json", [](JsonObject& s) {
+    s["drafter"].as_object()["intermediate_size"] = int64_t{100000000000};
+  });
+  const Finished run = draftlab({"run", sweep, "--out", path("out")});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.output, AllOf(HasSubstr(path("out") + ": may need "), HasSubstr(" free; ")));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+}
+
+TEST_F(CommandLineTest, OptimizersListsKindsAndOptions) {
+  const Finished all = draftlab({"optimizers"});
+  EXPECT_EQ(all.status, 0);
+  EXPECT_THAT(all.output, AllOf(HasSubstr("turbo_muon: "), HasSubstr("adamw.beta1")));
+  EXPECT_THAT(draftlab({"optimizers", "muon"}).output, Not(HasSubstr("turbo_muon: ")));
+  EXPECT_EQ(draftlab({"optimizers", "sgd"}).status, 1);
+}
+
+}  // namespace
+}  // namespace draftlab

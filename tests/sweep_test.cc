@@ -1,0 +1,292 @@
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/file.h"
+#include "record/events.h"
+#include "record/outcome.h"
+#include "runner/worker_lock.h"
+#include "tests/smoke.h"
+
+namespace draftlab {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class SweepTest : public SmokeTest {
+ protected:
+  // Waits until the first segment has a checkpoint of at least this step.
+  static void wait_for_checkpoint(const std::string& run_folder, int64_t step) {
+    ASSERT_TRUE(eventually([&] {
+      return fs::exists(RunFolder(run_folder).plan()) &&
+             segment_of(run_folder, 0).last_checkpoint().value_or(0) >= step;
+    }));
+  }
+  // What the sweep gives when nobody disturbs it.
+  std::string undisturbed(const std::string& sweep) {
+    const Finished run =
+        draftlab({"run", sweep, "--out", path("undisturbed"), "--store", store(), "--jobs", "1"});
+    EXPECT_EQ(run.status, 0) << run.output;
+    return numbers_of(path("undisturbed"));
+  }
+  void expect_resumed_as(const std::string& expected, const std::string& run_folder) {
+    const Finished resume = draftlab({"resume", run_folder, "--jobs", "1"});
+    EXPECT_EQ(resume.status, 0) << resume.output;
+    EXPECT_EQ(numbers_of(run_folder), expected);
+  }
+};
+
+TEST_F(SweepTest, TheSmokeSweepGoesFromASweepFileToAReport) {
+  const std::string sweep = write_sweep("smoke.json", [](JsonObject&) {});
+  const Finished run = draftlab({"run", sweep, "--out", path("out dir")});
+  ASSERT_EQ(run.status, 0) << run.output;
+  const RunFolder folder(path("out dir"));
+  EXPECT_THAT(run.output, HasSubstr("report: " + folder.report_page().string()));
+  EXPECT_THAT(read_file(folder.report_page()), HasSubstr("Turbo-Muon, fc by AdamW"));
+  const std::string csv = read_file(folder.runs_csv());
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 11) << csv;
+  EXPECT_TRUE(fs::exists(folder.evaluations_csv()));
+  const Finished status = draftlab({"status", path("out dir")});
+  EXPECT_EQ(status.status, 0);
+  EXPECT_THAT(status.output, HasSubstr("10 runs: 10 done"));
+  // Everything is there: a second run starts no worker, and the report has the same bytes.
+  const std::string page = read_file(folder.report_page());
+  const Finished again = draftlab({"run", sweep, "--out", path("out dir")});
+  EXPECT_EQ(again.status, 0) << again.output;
+  EXPECT_THAT(again.output, Not(HasSubstr("start ")));
+  EXPECT_THAT(read_events(folder.events()), SizeIs(10));
+  EXPECT_EQ(read_file(folder.report_page()), page);
+}
+
+TEST_F(SweepTest, JobsDoNotChangeANumber) {
+  const std::string sweep = write_sweep("smoke.json", [](JsonObject&) {});
+  const std::string alone = undisturbed(sweep);
+  const Finished two =
+      draftlab({"run", sweep, "--out", path("two"), "--store", store(), "--jobs", "2"});
+  EXPECT_EQ(two.status, 0) << two.output;
+  EXPECT_EQ(numbers_of(path("two")), alone);
+  const auto events = read_events(RunFolder(path("two")).events());
+  bool overlap = false;
+  for (size_t i = 1; i < events.size(); ++i) overlap |= events[i].start < events[i - 1].end;
+  EXPECT_TRUE(overlap) << "two at once would show here";
+}
+
+TEST_F(SweepTest, AKilledWorkerIsAFailedRunThatResumesToTheSameBits) {
+  const std::string sweep = write_long_sweep("long.json", 2);
+  const std::string expected = undisturbed(sweep);
+  Program run({"run", sweep, "--out", path("out"), "--store", store(), "--jobs", "1"});
+  wait_for_checkpoint(path("out"), 50);
+  ASSERT_THAT(run.children(), SizeIs(1));
+  ::kill(run.children()[0], SIGKILL);
+  EXPECT_EQ(run.wait(), 1);
+  EXPECT_THAT(run.output(),
+              AllOf(HasSubstr("failed       AdamW seed=1"), HasSubstr("killed by signal 9"),
+                    HasSubstr("done         AdamW seed=2")));
+  EXPECT_THAT(draftlab({"status", path("out")}).output, HasSubstr("2 runs: 1 done, 1 failed"));
+  EXPECT_TRUE(fs::exists(RunFolder(path("out")).report_page()));
+  expect_resumed_as(expected, path("out"));
+}
+
+TEST_F(SweepTest, AKilledRunnerLeavesAFolderThatResumesToTheSameBits) {
+  const std::string sweep = write_long_sweep("long.json", 2);
+  const std::string expected = undisturbed(sweep);
+  for (const int64_t step : {10, 200}) {
+    const std::string out = path("out" + std::to_string(step));
+    Program run({"run", sweep, "--out", out, "--store", store(), "--jobs", "2"});
+    wait_for_checkpoint(out, step);
+    run.send(SIGKILL);
+    EXPECT_EQ(run.wait(), -SIGKILL);
+    expect_resumed_as(expected, out);
+    EXPECT_THAT(draftlab({"status", out}).output, HasSubstr("2 runs: 2 done"));
+  }
+}
+
+TEST_F(SweepTest, RunnerAndWorkerKilledTogetherAreShownAsInterruptedAndResumeToTheSameBits) {
+  const std::string sweep = write_long_sweep("long.json", 1);
+  const std::string expected = undisturbed(sweep);
+  Program run({"run", sweep, "--out", path("out"), "--store", store(), "--jobs", "1"});
+  wait_for_checkpoint(path("out"), 100);
+  EXPECT_THAT(draftlab({"status", path("out")}).output, HasSubstr("running"));
+  const auto workers = run.children();
+  ASSERT_THAT(workers, SizeIs(1));
+  ::kill(workers[0], SIGSTOP);  // so that it cannot write a last checkpoint
+  run.send(SIGKILL);
+  EXPECT_EQ(run.wait(), -SIGKILL);
+  ::kill(workers[0], SIGKILL);
+  ASSERT_TRUE(eventually([&] { return !worker_lives(segment_of(path("out"), 0).lock()); }));
+  EXPECT_THAT(draftlab({"status", path("out")}).output, HasSubstr("1 run: 1 interrupted"));
+  expect_resumed_as(expected, path("out"));
+}
+
+TEST_F(SweepTest, AWorkerThatOutlivesItsRunnerIsStoppedByTheNextOne) {
+  const std::string sweep = write_long_sweep("long.json", 1);
+  const std::string expected = undisturbed(sweep);
+  Program run({"run", sweep, "--out", path("out"), "--store", store(), "--jobs", "1"});
+  wait_for_checkpoint(path("out"), 50);
+  run.send(SIGKILL);
+  run.wait();
+  const auto lock = segment_of(path("out"), 0).lock();
+  ASSERT_TRUE(eventually([&] { return !worker_lives(lock); }));
+  // In place of a worker that was deaf to the signal at its runner's death.
+  const pid_t leftover = ::fork();
+  if (leftover == 0) {
+    const WorkerLock held(lock);
+    ::pause();
+    ::_exit(0);
+  }
+  ASSERT_TRUE(eventually([&] { return worker_lives(lock); }));
+  EXPECT_THAT(draftlab({"status", path("out")}).output, HasSubstr("1 run: 1 running"));
+  Program resume({"resume", path("out")});
+  ASSERT_TRUE(eventually([&] { return ::waitpid(leftover, nullptr, WNOHANG) == leftover; }));
+  EXPECT_EQ(resume.wait(), 0) << resume.output();
+  EXPECT_THAT(resume.output(), HasSubstr("stopped process " + std::to_string(leftover)));
+  EXPECT_EQ(numbers_of(path("out")), expected);
+}
+
+TEST_F(SweepTest, CtrlCLeavesAFolderThatResumesToTheSameBits) {
+  const std::string sweep = write_long_sweep("long.json", 3);
+  const std::string expected = undisturbed(sweep);
+  Program run({"run", sweep, "--out", path("out"), "--store", store(), "--jobs", "2"});
+  wait_for_checkpoint(path("out"), 20);
+  const auto workers = run.children();
+  run.send(SIGINT);
+  EXPECT_EQ(run.wait(), 1);
+  EXPECT_THAT(run.output(), AllOf(HasSubstr("stopping: "),
+                                  HasSubstr("go on with: draftlab resume " + path("out"))));
+  for (const pid_t worker : workers) EXPECT_NE(::kill(worker, 0), 0) << "a worker lives";
+  EXPECT_EQ(read_outcome(segment_of(path("out"), 0).outcome())->kind, OutcomeKind::kInterrupted);
+  EXPECT_FALSE(fs::exists(segment_of(path("out"), 2).outcome())) << "it must not start any more";
+  expect_resumed_as(expected, path("out"));
+}
+
+TEST_F(SweepTest, ASecondRunnerOnAFolderStopsAndNamesTheFirst) {
+  const std::string sweep = write_long_sweep("long.json", 2);
+  Program first({"run", sweep, "--out", path("out"), "--store", store(), "--jobs", "1"});
+  wait_for_checkpoint(path("out"), 10);
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"run", sweep, "--out", path("out"), "--store", store()}, {"resume", path("out")}}) {
+    const Finished second = draftlab(words);
+    EXPECT_EQ(second.status, 1);
+    EXPECT_THAT(second.output, HasSubstr("pid " + std::to_string(first.pid())));
+  }
+  EXPECT_TRUE(first.running());
+  first.send(SIGINT);
+  first.wait();
+}
+
+TEST_F(SweepTest, AFailingRunDoesNotStopTheOthers) {
+  const std::string sweep = write_sweep("smoke.json", [](JsonObject&) {});
+  const Finished plan = draftlab({"plan", sweep, "--store", store(), "--json"});
+  const std::string id(parse_json(plan.output, "plan").at("segments").at(1).at("id").as_string());
+  // Its worker finds a file where its checkpoints should go.
+  const SegmentFolder broken(RunFolder(path("out")), id);
+  fs::create_directories(broken.root());
+  replace_file(broken.checkpoints(), "not a folder");
+  const Finished run = draftlab({"run", sweep, "--out", path("out"), "--store", store()});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.output, AllOf(HasSubstr("failed "), HasSubstr(broken.log().string())));
+  EXPECT_THAT(draftlab({"status", path("out")}).output, HasSubstr("10 runs: 9 done, 1 failed"));
+  fs::remove(broken.checkpoints());
+  EXPECT_EQ(draftlab({"resume", path("out")}).status, 0);
+}
+
+TEST_F(SweepTest, AChangedSweepFileIsToldAndNeverMixedIn) {
+  const auto small = [](JsonObject& sweep) {
+    sweep["seeds"] = JsonArray{1};
+    sweep["arms"].as_array().resize(1);
+  };
+  const std::string sweep = write_sweep("smoke.json", small);
+  ASSERT_EQ(draftlab({"run", sweep, "--out", path("out"), "--store", store()}).status, 0);
+  const std::string frozen = read_file(RunFolder(path("out")).plan());
+  write_sweep("smoke.json", [&](JsonObject& s) {
+    small(s);
+    s["training"].as_object()["clip"] = 0.5;
+    s["arms"].at(0).at("optimizer").as_object()["beta1"] = 0.8;
+  });
+  const auto tells = AllOf(HasSubstr("  training.clip: 1 -> 0.5\n"),
+                           HasSubstr("  arms[0].optimizer.beta1: (absent) -> 0.8\n"));
+  const Finished run = draftlab({"run", sweep, "--out", path("out"), "--store", store()});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.output, tells);
+  const Finished resume = draftlab({"resume", path("out")});
+  EXPECT_EQ(resume.status, 0) << resume.output;
+  EXPECT_THAT(resume.output, tells);
+  EXPECT_EQ(read_file(RunFolder(path("out")).plan()), frozen);
+}
+
+TEST_F(SweepTest, ADamagedStoreIsRefusedByShard) {
+  const std::string sweep = write_sweep("smoke.json", [](JsonObject& s) {
+    s["seeds"] = JsonArray{1};
+    s["arms"].as_array().resize(2);
+  });
+  EXPECT_EQ(draftlab({"store", "verify", store()}).status, 0);
+  EXPECT_THAT(draftlab({"store", "show", store()}).output, HasSubstr("made_up"));
+  std::string shard;
+  for (const auto& entry : fs::directory_iterator(store())) {
+    if (entry.path().extension() == ".safetensors") shard = std::max(shard, entry.path().string());
+  }
+  ASSERT_FALSE(shard.empty());
+  std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(-100, std::ios::end);
+  const char byte = static_cast<char>(file.get());
+  file.seekp(-100, std::ios::end);
+  file.put(static_cast<char>(byte ^ 1));
+  file.close();
+  const std::string name = fs::path(shard).filename().string();
+  const Finished verify = draftlab({"store", "verify", store()});
+  EXPECT_EQ(verify.status, 1);
+  EXPECT_THAT(verify.output, HasSubstr(name));
+  const Finished run = draftlab({"run", sweep, "--out", path("out"), "--store", store()});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.output, AllOf(HasSubstr("failed "), HasSubstr(name)));
+}
+
+TEST_F(SweepTest, AnotherSpecificationsStoreIsRefused) {
+  Json specification = read_json(DRAFTLAB_SOURCE_DIR "/sweeps/stores/made_up.json");
+  specification.at("responses").as_object()["seed"] = 2;
+  replace_file(folder_ / "other.json", pretty(specification));
+  const std::string sweep = write_sweep(
+      "smoke.json", [](JsonObject& s) { s["store"].as_object()["specification"] = "other.json"; });
+  const Finished run = draftlab({"run", sweep, "--out", path("out"), "--store", store()});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.output, AllOf(HasSubstr(store()), HasSubstr("responses.seed: 1 there, 2 here")));
+  EXPECT_FALSE(fs::exists(folder_ / "out"));
+}
+
+TEST_F(SweepTest, ResumeRefusesAStoreThatIsNotThePlansOwn) {
+  const std::string sweep = write_sweep("smoke.json", [](JsonObject& s) {
+    s["seeds"] = JsonArray{1};
+    s["arms"].as_array().resize(1);
+  });
+  ASSERT_EQ(draftlab({"run", sweep, "--out", path("out"), "--store", store()}).status, 0);
+  Json specification = read_json(DRAFTLAB_SOURCE_DIR "/sweeps/stores/made_up.json");
+  specification.at("responses").as_object()["seed"] = 2;
+  replace_file(folder_ / "other.json", pretty(specification));
+  fs::remove_all(store());
+  ASSERT_EQ(draftlab({"store", "build", path("other.json"), "--out", path("store")}).status, 0);
+  const Finished resume = draftlab({"resume", path("out")});
+  EXPECT_EQ(resume.status, 1);
+  EXPECT_THAT(resume.output, HasSubstr("holds another store"));
+}
+
+TEST_F(SweepTest, AMovedFolderWithItsStoreStillResumes) {
+  const std::string sweep = write_sweep("smoke.json", [](JsonObject& s) {
+    s["seeds"] = JsonArray{1};
+    s["arms"].as_array().resize(1);
+  });
+  ASSERT_EQ(draftlab({"run", sweep, "--out", path("out")}).status, 0);
+  fs::rename(folder_ / "out", folder_ / "moved");
+  fs::remove(segment_of(path("moved"), 0).outcome());
+  EXPECT_EQ(draftlab({"resume", path("moved")}).status, 0);
+}
+
+}  // namespace
+}  // namespace draftlab
