@@ -83,9 +83,13 @@ void run(benchmark::State& state, KeyValueCache& cache, const std::vector<TokenR
     const double once = seconds_of([&] {
       const at::Tensor hidden = model().forward(cache, rows);
       if (!with_logits) return;
-      for (int64_t begin = 0; begin < hidden.size(0); begin += 256) {
-        const at::Tensor logits = model().logits(hidden.narrow(0, begin, std::min<int64_t>(256, hidden.size(0) - begin)));
-        benchmark::DoNotOptimize(argmax(logits.data_ptr<float>(), logits.size(1)));
+      for (int64_t begin = 0; begin < hidden.size(0); begin += 128) {
+        const at::Tensor logits = model().logits(hidden.narrow(0, begin, std::min<int64_t>(128, hidden.size(0) - begin)));
+        at::parallel_for(0, logits.size(0), 1, [&](int64_t from, int64_t to) {
+          for (int64_t r = from; r < to; ++r) {
+            benchmark::DoNotOptimize(argmax(logits.data_ptr<float>() + r * logits.size(1), logits.size(1)));
+          }
+        });
       }
     });
     state.SetIterationTime(once);

@@ -15,7 +15,7 @@ namespace {
 
 // Rows of one forward pass over prompts, and of one product with the head: large enough for the matrix
 // products, small enough for [rows, vocabulary] to stay near the cache.
-constexpr int64_t kPrefillRows = 512, kLogitRows = 256;
+constexpr int64_t kPrefillRows = 512, kLogitRows = 128;
 
 std::vector<int64_t> capacities(const std::span<const Prompt> prompts, int64_t max_tokens) {
   std::vector<int64_t> lengths;

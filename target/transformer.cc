@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -62,11 +63,25 @@ void for_rows(int64_t rows, int64_t work_per_row, Body body) {
   });
 }
 
-void rms_norm_rows(const at::Tensor& x, const at::Tensor& weight, double eps, const at::Tensor& out) {
+at::Tensor rms_norm_rows(const at::Tensor& x, const at::Tensor& weight, double eps) {
+  const at::Tensor out = at::empty_like(x);
   const int64_t size = x.size(1);
   const float *in = x.data_ptr<float>(), *w = weight.data_ptr<float>();
   float* o = out.data_ptr<float>();
   for_rows(x.size(0), size, [&](int64_t r) { rms_norm(in + r * size, w, static_cast<float>(eps), size, o + r * size); });
+  return out;
+}
+
+// [R, 2 I], gate beside up -> [R, I]
+at::Tensor gated_silu_rows(const at::Tensor& gate_up) {
+  const int64_t rows = gate_up.size(0), size = gate_up.size(1) / 2;
+  const at::Tensor out = at::empty({rows, size});
+  const float* in = gate_up.data_ptr<float>();
+  float* o = out.data_ptr<float>();
+  for_rows(rows, 8 * size, [&](int64_t r) {
+    gated_silu(in + 2 * r * size, in + (2 * r + 1) * size, size, o + r * size);
+  });
+  return out;
 }
 
 }  // namespace
@@ -84,11 +99,13 @@ TransformerWeights load_weights(TargetCheckpoint& checkpoint) {
 }
 
 Transformer::Transformer(TransformerConfig config, TransformerWeights weights)
-    : config_(std::move(config)), weights_(std::move(weights)) {}
-
-at::Tensor Transformer::buffer(at::Tensor& storage, int64_t rows, int64_t columns) {
-  if (!storage.defined() || storage.size(0) < rows || storage.size(1) != columns) storage = at::empty({rows, columns});
-  return storage.narrow(0, 0, rows);
+    : config_(std::move(config)), embedding_(weights.embedding), final_norm_(weights.final_norm), head_(weights.head) {
+  weights.head.reset();
+  for (DecoderLayerWeights& w : weights.layers) {
+    layers_.push_back({w.input_norm, w.post_norm, w.q_norm, w.k_norm, PackedLinear(w.qkv, w.qkv_bias),
+                       PackedLinear(w.output), PackedLinear(w.gate_up), PackedLinear(w.down)});
+    w = {};
+  }
 }
 
 void Transformer::grow_rotations(int64_t positions) {
@@ -117,49 +134,27 @@ at::Tensor Transformer::forward(KeyValueCache& cache, std::span<const TokenRow> 
   }
   grow_rotations(positions);
 
-  const at::Tensor hidden = buffer(hidden_, count, c.hidden_size);
-  const at::Tensor normed = buffer(normed_, count, c.hidden_size);
-  at::Tensor qkv = buffer(qkv_, count, (c.heads + 2 * c.kv_heads) * c.head_dim);
-  const at::Tensor mixed = buffer(mixed_, count, c.heads * c.head_dim);
-  at::Tensor gate_up = buffer(gate_up_, count, 2 * c.intermediate_size);
-  const at::Tensor activated = buffer(activated_, count, c.intermediate_size);
-  at::Tensor residual = hidden;
-
-  const float* embedding = weights_.embedding.data_ptr<float>();
+  at::Tensor hidden = at::empty({count, c.hidden_size});
+  const float* embedding = embedding_.data_ptr<float>();
   for (int64_t r = 0; r < count; ++r) {
     std::copy_n(embedding + rows[r].token * c.hidden_size, c.hidden_size, hidden.data_ptr<float>() + r * c.hidden_size);
   }
   for (int64_t l = 0; l < c.layers; ++l) {
-    const DecoderLayerWeights& w = weights_.layers[l];
-    rms_norm_rows(hidden, w.input_norm, c.rms_norm_eps, normed);
-    if (w.qkv_bias.defined()) {
-      at::addmm_out(qkv, w.qkv_bias, normed, w.qkv.t());
-    } else {
-      at::mm_out(qkv, normed, w.qkv.t());
-    }
-    attention(cache, rows, l, qkv, mixed);
-    at::addmm_out(residual, residual, mixed, w.output.t());
-
-    rms_norm_rows(hidden, w.post_norm, c.rms_norm_eps, normed);
-    at::mm_out(gate_up, normed, w.gate_up.t());
-    const float* gates = gate_up.data_ptr<float>();
-    float* products = activated.data_ptr<float>();
-    for_rows(count, 8 * c.intermediate_size, [&](int64_t r) {
-      const float* gate = gates + r * 2 * c.intermediate_size;
-      gated_silu(gate, gate + c.intermediate_size, c.intermediate_size, products + r * c.intermediate_size);
-    });
-    at::addmm_out(residual, residual, activated, w.down.t());
+    const Layer& layer = layers_[l];
+    const at::Tensor qkv = layer.qkv(rms_norm_rows(hidden, layer.input_norm, c.rms_norm_eps));
+    hidden = layer.output.add_to(hidden, attention(cache, rows, l, qkv));
+    const at::Tensor gate_up = layer.gate_up(rms_norm_rows(hidden, layer.post_norm, c.rms_norm_eps));
+    hidden = layer.down.add_to(hidden, gated_silu_rows(gate_up));
     if (on_layer) on_layer(l, hidden);
   }
-  rms_norm_rows(hidden, weights_.final_norm, c.rms_norm_eps, normed);
-  return normed;
+  return rms_norm_rows(hidden, final_norm_, c.rms_norm_eps);
 }
 
-// Rotates q and k, stores k and v, and mixes the values of each row's own past.
-void Transformer::attention(KeyValueCache& cache, std::span<const TokenRow> rows, int64_t layer, const at::Tensor& qkv,
-                            const at::Tensor& mixed) {
+// Rotates q and k in place, stores k and v, and mixes the values of each row's own past: [R, heads * head_dim].
+at::Tensor Transformer::attention(KeyValueCache& cache, std::span<const TokenRow> rows, int64_t layer,
+                                  const at::Tensor& qkv) const {
   const TransformerConfig& c = config_;
-  const DecoderLayerWeights& w = weights_.layers[layer];
+  const Layer& w = layers_[layer];
   const int64_t width = qkv.size(1), half = c.head_dim / 2, group = c.heads / c.kv_heads;
   const auto count = static_cast<int64_t>(rows.size());
   float* projected = qkv.data_ptr<float>();
@@ -179,6 +174,7 @@ void Transformer::attention(KeyValueCache& cache, std::span<const TokenRow> rows
       cache.put(rows[r].sequence, layer, g, position, key, key + c.kv_heads * c.head_dim);
     }
   });
+  const at::Tensor mixed = at::empty({count, c.heads * c.head_dim});
   float* out = mixed.data_ptr<float>();
   at::parallel_for(0, count * c.kv_heads, 1, [&](int64_t begin, int64_t end) {
     std::vector<float> scores;
@@ -192,12 +188,7 @@ void Transformer::attention(KeyValueCache& cache, std::span<const TokenRow> rows
       }
     }
   });
-}
-
-at::Tensor Transformer::logits(const at::Tensor& hidden) {
-  at::Tensor logits = buffer(logits_, hidden.size(0), config_.vocab_size);
-  at::mm_out(logits, hidden, weights_.head.t());
-  return logits;
+  return mixed;
 }
 
 }  // namespace draftlab

@@ -9,6 +9,7 @@
 
 #include "target/checkpoint.h"
 #include "target/key_value_cache.h"
+#include "target/packed_linear.h"
 
 namespace draftlab {
 
@@ -45,31 +46,35 @@ struct TokenRow {
 // float32 throughout. Deterministic for the same rows and number of threads. Not thread-safe.
 class Transformer {
  public:
+  // Packs the matrices one by one; memory for two copies is needed only if the caller keeps `weights`.
   Transformer(TransformerConfig config, TransformerWeights weights);
   const TransformerConfig& config() const { return config_; }
-  const TransformerWeights& weights() const { return weights_; }
 
   // Called with the output of every decoder layer (0-based), [R, H]: the residual stream behind it, before any
   // later norm. Valid during the call.
   using LayerOutput = std::function<void(int64_t layer, const at::Tensor& hidden)>;
 
   // Runs rows whose sequence's earlier positions are in `cache` or earlier in `rows`, and adds theirs to the
-  // cache. Returns [R, H] behind the final norm, valid until the next call.
+  // cache. Returns [R, H] behind the final norm.
   at::Tensor forward(KeyValueCache& cache, std::span<const TokenRow> rows, const LayerOutput& on_layer = {});
 
-  // [R, V] for [R, H] behind the final norm; valid until the next call.
-  at::Tensor logits(const at::Tensor& hidden);
+  // [R, V] for [R, H] behind the final norm.
+  at::Tensor logits(const at::Tensor& hidden) const { return head_(hidden); }
 
  private:
-  void attention(KeyValueCache& cache, std::span<const TokenRow> rows, int64_t layer, const at::Tensor& qkv,
-                 const at::Tensor& mixed);
-  at::Tensor buffer(at::Tensor& storage, int64_t rows, int64_t columns);
+  struct Layer {
+    at::Tensor input_norm, post_norm, q_norm, k_norm;
+    PackedLinear qkv, output, gate_up, down;
+  };
+
+  at::Tensor attention(KeyValueCache& cache, std::span<const TokenRow> rows, int64_t layer, const at::Tensor& qkv) const;
   void grow_rotations(int64_t positions);
 
   TransformerConfig config_;
-  TransformerWeights weights_;
+  at::Tensor embedding_, final_norm_;
+  PackedLinear head_;
+  std::vector<Layer> layers_;
   std::vector<float> cosines_, sines_;  // [positions, head_dim / 2]
-  at::Tensor hidden_, normed_, qkv_, mixed_, gate_up_, activated_, logits_;  // reused between calls
 };
 
 }  // namespace draftlab
