@@ -1,6 +1,7 @@
-// Tokens a second of the target's forward pass, with random weights of SmolLM2-135M's shapes: prompts in one
-// batch (with and without logits for every position) and one step of batched decoding. `gemm_share` is the
-// rate of the necessary arithmetic over the rate of a plain float32 product measured in the same run.
+// Tokens a second of the target's forward pass, with random weights of SmolLM2-135M's shapes:
+// prompts in one batch (with and without logits for every position) and one step of batched
+// decoding. `gemm_share` is the rate of the necessary arithmetic over the rate of at::mm measured
+// in the same run. Linear compares at::mm and PackedLinear.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
@@ -68,14 +69,16 @@ double gemm_rate() {
 // Linear layers, attention over `context` positions, and the head where wanted.
 double gflop_per_token(double context, bool with_logits) {
   const TransformerConfig c = smollm2();
-  const double linear = static_cast<double>(c.hidden_size) * (2 * c.heads + 2 * c.kv_heads) * c.head_dim +
-                        3.0 * static_cast<double>(c.hidden_size) * static_cast<double>(c.intermediate_size);
+  const double linear =
+      static_cast<double>(c.hidden_size) * (2 * c.heads + 2 * c.kv_heads) * c.head_dim +
+      3.0 * static_cast<double>(c.hidden_size) * static_cast<double>(c.intermediate_size);
   const double attention = 2.0 * context * static_cast<double>(c.heads * c.head_dim);
   const double head = with_logits ? static_cast<double>(c.hidden_size * c.vocab_size) : 0;
   return 2e-9 * (static_cast<double>(c.layers) * (linear + attention) + head);
 }
 
-void run(benchmark::State& state, KeyValueCache& cache, const std::vector<TokenRow>& rows, double context, bool with_logits) {
+void run(benchmark::State& state, KeyValueCache& cache, const std::vector<TokenRow>& rows,
+         double context, bool with_logits) {
   double seconds = 0, gemm = 0;
   model().forward(cache, rows);  // warm up
   for (auto unused : state) {
@@ -84,10 +87,12 @@ void run(benchmark::State& state, KeyValueCache& cache, const std::vector<TokenR
       const at::Tensor hidden = model().forward(cache, rows);
       if (!with_logits) return;
       for (int64_t begin = 0; begin < hidden.size(0); begin += 128) {
-        const at::Tensor logits = model().logits(hidden.narrow(0, begin, std::min<int64_t>(128, hidden.size(0) - begin)));
+        const at::Tensor logits =
+            model().logits(hidden.narrow(0, begin, std::min<int64_t>(128, hidden.size(0) - begin)));
         at::parallel_for(0, logits.size(0), 1, [&](int64_t from, int64_t to) {
           for (int64_t r = from; r < to; ++r) {
-            benchmark::DoNotOptimize(argmax(logits.data_ptr<float>() + r * logits.size(1), logits.size(1)));
+            benchmark::DoNotOptimize(
+                argmax(logits.data_ptr<float>() + r * logits.size(1), logits.size(1)));
           }
         });
       }
@@ -112,7 +117,11 @@ void Prefill(benchmark::State& state) {
   }
   run(state, cache, rows, kLength / 2.0, state.range(1) != 0);
 }
-BENCHMARK(Prefill)->ArgNames({"threads", "logits"})->ArgsProduct({{1, 2}, {0, 1}})->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(Prefill)
+    ->ArgNames({"threads", "logits"})
+    ->ArgsProduct({{1, 2}, {0, 1}})
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 
 // One token of each sequence, 90 positions before it.
 void Decode(benchmark::State& state) {
@@ -124,7 +133,40 @@ void Decode(benchmark::State& state) {
   for (int64_t i = 0; i < batch; ++i) rows.push_back({i, kPosition, static_cast<int32_t>(i)});
   run(state, cache, rows, kPosition, true);
 }
-BENCHMARK(Decode)->ArgNames({"threads", "batch"})->ArgsProduct({{1, 2}, {16, 64, 120}})->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(Decode)
+    ->ArgNames({"threads", "batch"})
+    ->ArgsProduct({{1, 2}, {16, 64, 120}})
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+// The largest matrix of a layer, 20 of them so that none stays in the cache, as in a forward pass.
+void Linear(benchmark::State& state) {
+  constexpr int64_t kOut = 3072, kIn = 576;
+  at::set_num_threads(2);
+  const int64_t rows = state.range(0);
+  const bool is_packed = state.range(1) != 0;
+  const at::Tensor x = at::randn({rows, kIn});
+  at::Tensor y = at::empty({rows, kOut});
+  std::vector<at::Tensor> weights;
+  std::vector<PackedLinear> packed;
+  for (int i = 0; i < 20; ++i) packed.emplace_back(weights.emplace_back(at::randn({kOut, kIn})));
+  for (auto unused : state) {
+    for (size_t i = 0; i < weights.size(); ++i) {
+      if (is_packed) {
+        benchmark::DoNotOptimize(packed[i](x).data_ptr());
+      } else {
+        at::mm_out(y, x, weights[i].t());
+      }
+    }
+  }
+  state.counters["GFLOP/s"] = benchmark::Counter(20 * 2e-9 * static_cast<double>(rows * kOut * kIn),
+                                                 benchmark::Counter::kIsIterationInvariantRate);
+}
+BENCHMARK(Linear)
+    ->ArgNames({"rows", "packed"})
+    ->ArgsProduct({{16, 64, 120, 512}, {0, 1}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace draftlab

@@ -36,8 +36,8 @@ struct AttentionHeads {
 //
 // q, out [N*B, nh*hd]; k, v [T + N*B, nkv*hd], context rows first; log_sum [nh, N*B] is what the
 // backward pass needs (log of the sum of e^score; 0 where a row sees nothing). One floating dtype.
-// Outputs have their shapes already. Deterministic, whatever the number of threads; hidden context
-// rows change no bit as long as they are finite.
+// Outputs have their shapes already. Deterministic for a number of threads; hidden context rows
+// change no bit as long as they are finite.
 void block_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                      const BlockLayout& layout, const AttentionHeads& heads, int64_t window,
                      const at::Tensor& out, const at::Tensor& log_sum);

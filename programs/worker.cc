@@ -3,17 +3,14 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <csignal>
-#include <cstring>
+#include <cstdlib>
 #include <iostream>
-#include <memory>
+#include <string>
 #include <string_view>
-#include <thread>
 
 #include "base/build.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "record/run_folder.h"
 #include "target/capture.h"
 #include "train/segment_training.h"
@@ -30,28 +27,15 @@ constexpr char kUsage[] =
 std::atomic<bool> stop{false};
 
 // A worker that outlives its runner would train unseen: it stops (with a checkpoint) as the runner dies.
-void stop_with_parent() {
-  const pid_t parent = ::getppid();
+void stop_with_runner() {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) stop = true;  // it died before prctl
-}
-
-// A worker whose runner was killed may still be writing its last checkpoint here.
-std::unique_ptr<FileLock> lock_patiently(const std::filesystem::path& file) {
-  for (int attempt = 0;; ++attempt) {
-    try {
-      return std::make_unique<FileLock>(file);
-    } catch (const Error&) {
-      if (attempt == 300) throw;
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    }
-  }
+  const char* runner = std::getenv("DRAFTLAB_RUNNER");
+  if (runner != nullptr && std::to_string(::getppid()) != runner) stop = true;  // it died before prctl
 }
 
 int train(const std::filesystem::path& task_file) {
   const SegmentTask task = read_task(task_file);
   const SegmentFolder folder(std::filesystem::absolute(task_file).parent_path());
-  const auto lock = lock_patiently(folder.lock());
   try {
     const Outcome outcome = train_segment(task, folder.root(), stop);
     std::cout << outcome_name(outcome.kind) << " at step " << outcome.step
@@ -72,7 +56,7 @@ int run(int argc, char** argv) {
   if (command == "train" && argc == 3) {
     std::signal(SIGTERM, [](int) { stop = true; });
     std::signal(SIGINT, [](int) { stop = true; });
-    stop_with_parent();
+    stop_with_runner();
     return train(argv[2]);
   }
   if (command == "build-store" && argc == 4) {

@@ -21,20 +21,22 @@ std::string describe(const StoreManifest& m) {
     return std::string(key) + std::string(14 - std::string_view(key).size(), ' ') + text + "\n";
   };
   return line("name", std::string(m.specification.at("name").as_string())) +
-         line("target", m.target_name + " (" + m.target_architecture + ", " + std::to_string(m.target_layers) +
-                            " layers, hidden " + std::to_string(m.hidden_size) + ", vocabulary " +
+         line("target", m.target_name + " (" + m.target_architecture + ", " +
+                            std::to_string(m.target_layers) + " layers, hidden " +
+                            std::to_string(m.hidden_size) + ", vocabulary " +
                             grouped(m.vocab_size) + ")") +
-         line("target file", m.target_file.empty() ? "none: made up from its seed" : m.target_file) +
+         line("target file",
+              m.target_file.empty() ? "none: made up from its seed" : m.target_file) +
          line("taps", list(m.taps) + ": outputs of decoder layers counted from 0, " + m.tap_dtype) +
          line("mask token", std::to_string(m.mask_token_id)) +
-         line("records", grouped(m.records()) + " in " + grouped(static_cast<int64_t>(m.shards.size())) + " shards") +
-         line("tokens", grouped(tokens) + ": " + grouped(tokens - responses) + " of prompts, " + grouped(responses) +
-                            " of responses") +
-         line("bytes", grouped(m.bytes())) +
-         line("responses", m.responses) +
-         line("looped", percent(m.looped_share) + " of the responses were cut where they began to repeat") +
-         line("store hash", m.hash()) +
-         line("target hash", m.target_sha256) +
+         line("records", grouped(m.records()) + " in " +
+                             grouped(static_cast<int64_t>(m.shards.size())) + " shards") +
+         line("tokens", grouped(tokens) + ": " + grouped(tokens - responses) + " of prompts, " +
+                            grouped(responses) + " of responses") +
+         line("bytes", grouped(m.bytes())) + line("responses", m.responses) +
+         line("looped",
+              percent(m.looped_share) + " of the responses were cut where they began to repeat") +
+         line("store hash", m.hash()) + line("target hash", m.target_sha256) +
          line("tokenizer", m.tokenizer_sha256);
 }
 

@@ -14,7 +14,8 @@ const std::string& sha256_once(const std::filesystem::path& file) {
   std::error_code code;
   const fs::path path = fs::canonical(file, code);
   if (code) throw Error(file.string(), "cannot be read: " + code.message());
-  const auto [entry, is_new] = known.try_emplace({path, fs::file_size(path), fs::last_write_time(path)});
+  const auto [entry, is_new] =
+      known.try_emplace({path, fs::file_size(path), fs::last_write_time(path)});
   if (is_new) {
     try {
       entry->second = sha256_hex_of_file(path);

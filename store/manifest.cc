@@ -42,8 +42,8 @@ ShardEntry parse_shard(const Json& value, const std::string& where) {
   shard.sha256 = fields.text("sha256");
   shard.bytes = fields.integer("bytes");
   for (const Json& record : fields.array("records")) {
-    shard.records.push_back(
-        parse_record(record, fields.where("records") + "[" + std::to_string(shard.records.size()) + "]"));
+    shard.records.push_back(parse_record(
+        record, fields.where("records") + "[" + std::to_string(shard.records.size()) + "]"));
   }
   fields.finish();
   return shard;
@@ -60,7 +60,10 @@ JsonArray to_json(const std::vector<ShardEntry>& shards) {
                          {"looped", record.looped},
                          {"sha256", record.sha256}});
     }
-    array.push_back({{"file", shard.file}, {"sha256", shard.sha256}, {"bytes", shard.bytes}, {"records", std::move(records)}});
+    array.push_back({{"file", shard.file},
+                     {"sha256", shard.sha256},
+                     {"bytes", shard.bytes},
+                     {"records", std::move(records)}});
   }
   return array;
 }
@@ -87,7 +90,9 @@ std::string StoreManifest::hash() const {
   return sha256_hex(canonical(object));
 }
 
-std::filesystem::path manifest_file(const std::filesystem::path& store_folder) { return store_folder / "manifest.json"; }
+std::filesystem::path manifest_file(const std::filesystem::path& store_folder) {
+  return store_folder / "manifest.json";
+}
 
 JsonObject to_json(const StoreManifest& m) {
   return {{"format", kFormat},
@@ -113,10 +118,12 @@ JsonObject to_json(const StoreManifest& m) {
 
 StoreManifest manifest_from_json(const Json& value, const std::string& where) {
   Fields fields(value, where);
-  if (fields.text("format") != kFormat) throw Error(fields.where("format"), "this is no draftlab store");
+  if (fields.text("format") != kFormat)
+    throw Error(fields.where("format"), "this is no draftlab store");
   if (fields.integer("version") != kVersion) {
-    throw Error(fields.where("version"), "is " + canonical(fields.any("version")) +
-                                             ", this draftlab reads version 1; build the store again");
+    throw Error(fields.where("version"),
+                "is " + canonical(fields.any("version")) +
+                    ", this draftlab reads version 1; build the store again");
   }
   StoreManifest m;
   m.specification = fields.any("specification");
@@ -136,10 +143,12 @@ StoreManifest manifest_from_json(const Json& value, const std::string& where) {
   m.responses = fields.text("responses");
   m.looped_share = fields.number("looped_share");
   for (const Json& shard : fields.array("shards")) {
-    m.shards.push_back(parse_shard(shard, fields.where("shards") + "[" + std::to_string(m.shards.size()) + "]"));
+    m.shards.push_back(
+        parse_shard(shard, fields.where("shards") + "[" + std::to_string(m.shards.size()) + "]"));
   }
   fields.finish();
-  // Never reinterpreted: data of another convention would train a drafter on the wrong side of a layer.
+  // Never reinterpreted: data of another convention would train a drafter on the wrong side of a
+  // layer.
   require_one_of(m.layer_id_convention, {"output_of_layer"}, fields.where("layer_id_convention"));
   require_one_of(m.final_norm_convention, {"w"}, fields.where("final_norm_convention"));
   require_one_of(m.tap_dtype, {"bf16"}, fields.where("tap_dtype"));
@@ -147,16 +156,18 @@ StoreManifest manifest_from_json(const Json& value, const std::string& where) {
   require_at_least(m.vocab_size, 1, fields.where("vocab_size"));
   require_between(m.mask_token_id, 0, m.vocab_size - 1, fields.where("mask_token_id"));
   if (m.taps.empty()) throw Error(fields.where("taps"), "must not be empty");
-  for (const int64_t tap : m.taps) require_between(tap, 0, m.target_layers - 1, fields.where("taps"));
+  for (const int64_t tap : m.taps)
+    require_between(tap, 0, m.target_layers - 1, fields.where("taps"));
   return m;
 }
 
 StoreManifest read_manifest(const std::filesystem::path& store_folder) {
   const std::filesystem::path file = manifest_file(store_folder);
   if (!std::filesystem::exists(file)) {
-    throw Error(store_folder.string(), std::filesystem::exists(store_folder / "building.json")
-                                           ? "this store is not finished; `draftlab store build` finishes it"
-                                           : "is no store: it has no manifest.json");
+    throw Error(store_folder.string(),
+                std::filesystem::exists(store_folder / "building.json")
+                    ? "this store is not finished; `draftlab store build` finishes it"
+                    : "is no store: it has no manifest.json");
   }
   return manifest_from_json(read_json(file), file.string());
 }

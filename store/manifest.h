@@ -12,14 +12,15 @@ namespace draftlab {
 // One record (sequence) of a store, as its manifest lists it.
 struct RecordEntry {
   std::string prompt_id;
-  int64_t length = 0;           // tokens, prompt and response, without padding
+  int64_t length = 0;  // tokens, prompt and response, without padding
   int64_t prompt_length = 0;
-  bool looped = false;          // its response was cut where it began to loop
-  std::string sha256;           // of its bytes (record_sha256, store/shard.h), so that a fault has an address
+  bool looped = false;  // its response was cut where it began to loop
+  // Of its bytes (record_sha256, store/shard.h), so that a fault has an address.
+  std::string sha256;
 };
 
 struct ShardEntry {
-  std::string file;             // name inside the store's folder
+  std::string file;  // name inside the store's folder
   std::string sha256;
   int64_t bytes = 0;
   std::vector<RecordEntry> records;
@@ -27,37 +28,39 @@ struct ShardEntry {
 
 // Everything that gives the cached data its identity (docs/store_format.md).
 struct StoreManifest {
-  Json specification;                // the specification it was built from, as resolved
-  std::string target_name;           // "SmolLM2-135M-Instruct"
-  std::string target_architecture;   // "llama", "qwen2", "qwen3"
-  std::string target_file;           // where embedding and head are read from; absolute; "" for a made-up target
-  std::string target_sha256;         // of that file, or of the canonical specification of a made-up target
+  Json specification;               // the specification it was built from, as resolved
+  std::string target_name;          // "SmolLM2-135M-Instruct"
+  std::string target_architecture;  // "llama", "qwen2", "qwen3"
+  // Where embedding and head are read from, absolute; "" for a made-up target.
+  std::string target_file;
+  // Of that file, or of the canonical description of a made-up target.
+  std::string target_sha256;
   std::string tokenizer_sha256;
   int64_t target_layers = 0;
   int64_t hidden_size = 0;
   int64_t vocab_size = 0;
   int64_t mask_token_id = 0;
-  std::vector<int64_t> taps;         // 0-based decoder layers whose OUTPUT is stored (z-lab's convention)
+  std::vector<int64_t> taps;  // 0-based decoder layers whose OUTPUT is stored (z-lab's convention)
   std::string layer_id_convention = "output_of_layer";
   std::string final_norm_convention = "w";  // the target's final norm multiplies by w (not 1 + w)
   std::string tap_dtype = "bf16";
-  std::string responses;             // "greedy" or "temperature 0.7 seed 1", for people
-  double looped_share = 0;           // of responses
+  std::string responses;    // "greedy" or "temperature 0.7 seed 1", for people
+  double looped_share = 0;  // of responses
   std::vector<ShardEntry> shards;
 
   int64_t records() const;
   int64_t tokens() const;
   int64_t response_tokens() const;
   int64_t bytes() const;
-  // Identity of the data: SHA-256 of the canonical manifest without target_file (where it lies does not
-  // change what it is). 64 hex digits.
+  // Identity of the data: SHA-256 of the canonical manifest without target_file (where it lies does
+  // not change what it is). 64 hex digits.
   std::string hash() const;
 };
 
 std::filesystem::path manifest_file(const std::filesystem::path& store_folder);
 JsonObject to_json(const StoreManifest& manifest);
 StoreManifest manifest_from_json(const Json& value, const std::string& where);  // throws Error
-StoreManifest read_manifest(const std::filesystem::path& store_folder);  // throws Error
+StoreManifest read_manifest(const std::filesystem::path& store_folder);         // throws Error
 void write_manifest(const std::filesystem::path& store_folder, const StoreManifest& manifest);
 
 }  // namespace draftlab

@@ -53,8 +53,9 @@ std::vector<Prompt> read_prompts(const PromptSource& source) {
     }
   }
   if (prompts.empty() || static_cast<int64_t>(prompts.size()) < source.count) {
-    throw Error(source.file.string(), "holds " + std::to_string(prompts.size()) + " prompts, wanted are " +
-                                          std::to_string(source.count) + "; lower prompts.count");
+    throw Error(source.file.string(), "holds " + std::to_string(prompts.size()) +
+                                          " prompts, wanted are " + std::to_string(source.count) +
+                                          "; lower prompts.count");
   }
   return prompts;
 }

@@ -11,11 +11,12 @@ namespace fs = std::filesystem;
 
 struct StoreReader::Shard {
   const ShardEntry* entry;
-  int64_t first_record;             // index of its record 0 in the store
+  int64_t first_record;  // index of its record 0 in the store
   std::unique_ptr<SafetensorsFile> file;
 };
 
-StoreReader::StoreReader(const fs::path& folder) : folder_(folder), manifest_(read_manifest(folder)) {
+StoreReader::StoreReader(const fs::path& folder)
+    : folder_(folder), manifest_(read_manifest(folder)) {
   int64_t first = 0;
   for (const ShardEntry& entry : manifest_.shards) {
     shards_.push_back(std::make_unique<Shard>(Shard{&entry, first, nullptr}));
@@ -39,15 +40,18 @@ StoreRecord StoreReader::record(int64_t index) {
     const fs::path path = folder_ / shard.entry->file;
     std::error_code code;
     const auto size = static_cast<int64_t>(fs::file_size(path, code));
-    if (code) throw Error(path.string(), "cannot be read: " + code.message() + "; build the store again");
+    if (code)
+      throw Error(path.string(), "cannot be read: " + code.message() + "; build the store again");
     if (size != shard.entry->bytes) {
       throw Error(path.string(), "has " + std::to_string(size) + " bytes, the manifest says " +
-                                     std::to_string(shard.entry->bytes) + "; build the store again");
+                                     std::to_string(shard.entry->bytes) +
+                                     "; build the store again");
     }
     auto file = std::make_unique<SafetensorsFile>(path);
     if (sha256_once(path) != shard.entry->sha256) {
-      throw Error(path.string(),
-                  "its bytes are not those the manifest lists; `draftlab store verify` names the record");
+      throw Error(
+          path.string(),
+          "its bytes are not those the manifest lists; `draftlab store verify` names the record");
     }
     shard.file = std::move(file);
   }

@@ -12,21 +12,22 @@ namespace draftlab {
 // One sequence, as views into the mapped shard; valid while the StoreReader lives.
 struct StoreRecord {
   const RecordEntry* entry = nullptr;
-  std::span<const int32_t> token_ids;       // [S]
-  std::span<const uint8_t> loss_mask;       // [S], 1 on response tokens
-  std::span<const int32_t> target_argmax;   // [S], the target's greedy next token after position s
-  std::span<const uint16_t> taps;           // [S * L_t * H] bf16 bits, row-major [S, L_t*H], taps in list order
+  std::span<const int32_t> token_ids;      // [S]
+  std::span<const uint8_t> loss_mask;      // [S], 1 on response tokens
+  std::span<const int32_t> target_argmax;  // [S], the target's greedy next token after position s
+  std::span<const uint16_t>
+      taps;  // [S * L_t * H] bf16 bits, row-major [S, L_t*H], taps in list order
 };
 
-// Reads a store by mapping its shards. The SHA-256 of a shard is checked when it is first touched, once per
-// process. Throws Error naming shard and record. Not thread-safe.
+// Reads a store by mapping its shards. The SHA-256 of a shard is checked when it is first touched,
+// once per process. Throws Error naming shard and record. Not thread-safe.
 class StoreReader {
  public:
   explicit StoreReader(const std::filesystem::path& folder);
   ~StoreReader();
   const StoreManifest& manifest() const { return manifest_; }
   const std::filesystem::path& folder() const { return folder_; }
-  int64_t size() const;                       // records, in manifest order
+  int64_t size() const;  // records, in manifest order
   StoreRecord record(int64_t index);
 
  private:

@@ -32,7 +32,8 @@ SafetensorsSpan parse_span(const Json& value, const std::string& where, size_t d
   }
   const auto size = static_cast<size_t>(offsets[1] - offsets[0]);
   if (size != bytes) {
-    throw Error(where, "has " + std::to_string(size) + " bytes, but its shape and dtype need " + std::to_string(bytes));
+    throw Error(where, "has " + std::to_string(size) + " bytes, but its shape and dtype need " +
+                           std::to_string(bytes));
   }
   span.begin = data_begin + offsets[0];
   span.end = data_begin + offsets[1];
@@ -40,7 +41,8 @@ SafetensorsSpan parse_span(const Json& value, const std::string& where, size_t d
 }
 
 // The data must be covered once, from the first byte on. Returns where they end.
-size_t check_coverage(const std::map<std::string, SafetensorsSpan>& tensors, size_t begin, const std::string& where) {
+size_t check_coverage(const std::map<std::string, SafetensorsSpan>& tensors, size_t begin,
+                      const std::string& where) {
   std::vector<const std::pair<const std::string, SafetensorsSpan>*> order;
   for (const auto& tensor : tensors) order.push_back(&tensor);
   std::sort(order.begin(), order.end(), [](auto* a, auto* b) {
@@ -61,8 +63,9 @@ size_t check_coverage(const std::map<std::string, SafetensorsSpan>& tensors, siz
 
 int64_t safetensors_element_size(const std::string& dtype, const std::string& where) {
   static const std::map<std::string, int64_t> sizes = {
-      {"F64", 8}, {"I64", 8}, {"U64", 8}, {"F32", 4},     {"I32", 4},     {"U32", 4},  {"F16", 2}, {"BF16", 2},
-      {"I16", 2}, {"U16", 2}, {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"BOOL", 1}, {"U8", 1}};
+      {"F64", 8}, {"I64", 8},     {"U64", 8},     {"F32", 4},  {"I32", 4},
+      {"U32", 4}, {"F16", 2},     {"BF16", 2},    {"I16", 2},  {"U16", 2},
+      {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"BOOL", 1}, {"U8", 1}};
   const auto found = sizes.find(dtype);
   if (found == sizes.end()) throw Error(where, "has the unknown dtype '" + dtype + "'");
   return found->second;
@@ -99,11 +102,13 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& file) : path_(file
   SafetensorsHeader header = read_safetensors_header(map_.bytes(), file.string());
   for (auto& [name, span] : header.tensors) {
     if (span.end > map_.bytes().size()) {
-      throw Error(file.string() + ": " + name, "ends at byte " + std::to_string(span.end) + ", the file at byte " +
-                                                   std::to_string(map_.bytes().size()) + "; it is truncated");
+      throw Error(file.string() + ": " + name,
+                  "ends at byte " + std::to_string(span.end) + ", the file at byte " +
+                      std::to_string(map_.bytes().size()) + "; it is truncated");
     }
-    tensors_.emplace(name, SafetensorsEntry{std::move(span.dtype), std::move(span.shape),
-                                            map_.bytes().substr(span.begin, span.end - span.begin)});
+    tensors_.emplace(name,
+                     SafetensorsEntry{std::move(span.dtype), std::move(span.shape),
+                                      map_.bytes().substr(span.begin, span.end - span.begin)});
   }
   if (map_.bytes().size() != header.file_size) {
     throw Error(file.string(), "has bytes behind its last tensor; it is damaged");

@@ -11,9 +11,10 @@
 
 namespace draftlab {
 
-// safetensors: 8-byte little-endian header length, JSON header {name: {dtype, shape, data_offsets}},
-// optional "__metadata__", then the bytes. Strict: offsets without overlap or gaps from the first byte to
-// the last, sizes that fit shape and dtype, no duplicate names, no unknown keys.
+// safetensors: 8-byte little-endian header length, JSON header {name: {dtype, shape,
+// data_offsets}}, optional "__metadata__", then the bytes. Strict: offsets without overlap or gaps
+// from the first byte to the last, sizes that fit shape and dtype, no duplicate names, no unknown
+// keys.
 
 // Where a tensor lies; begin and end count from the start of the file.
 struct SafetensorsSpan {
@@ -25,16 +26,16 @@ struct SafetensorsSpan {
 struct SafetensorsHeader {
   std::map<std::string, SafetensorsSpan> tensors;
   std::map<std::string, std::string> metadata;
-  size_t file_size = 0;          // what the whole file must have
+  size_t file_size = 0;  // what the whole file must have
 };
 
 // Reads and checks the header alone: `bytes` may be cut off behind it. Throws Error naming `where`.
 SafetensorsHeader read_safetensors_header(std::string_view bytes, const std::string& where);
 
 struct SafetensorsEntry {
-  std::string dtype;             // "F32", "BF16", "F16", "F64", "I32", "I64", "U8", "BOOL", ...
+  std::string dtype;  // "F32", "BF16", "F16", "F64", "I32", "I64", "U8", "BOOL", ...
   std::vector<int64_t> shape;
-  std::string_view bytes;        // into the file or the caller's memory
+  std::string_view bytes;  // into the file or the caller's memory
 };
 
 // A mapped safetensors file. Throws Error naming the file and the tensor.
@@ -54,8 +55,8 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
-// The bytes of a file with these tensors. The data start at a multiple of 64; tensors of larger elements come
-// first, then by name, so that each is aligned to its element. Deterministic.
+// The bytes of a file with these tensors. The data start at a multiple of 64; tensors of larger
+// elements come first, then by name, so that each is aligned to its element. Deterministic.
 std::string safetensors_bytes(const std::map<std::string, SafetensorsEntry>& tensors,
                               const std::map<std::string, std::string>& metadata);
 

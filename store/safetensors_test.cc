@@ -19,7 +19,8 @@ using ::testing::ThrowsMessage;
 class Safetensors : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("draftlab_safetensors_test_" + std::to_string(::getpid()));
+    folder_ =
+        fs::temp_directory_path() / ("draftlab_safetensors_test_" + std::to_string(::getpid()));
     make_folder(folder_);
   }
   void TearDown() override { fs::remove_all(folder_); }
@@ -32,14 +33,17 @@ class Safetensors : public ::testing::Test {
     replace_file(folder_ / "x.safetensors", bytes + header + data);
     return folder_ / "x.safetensors";
   }
-  void expect_refused(const std::string& header, const std::string& data, const std::string& reason) {
+  void expect_refused(const std::string& header, const std::string& data,
+                      const std::string& reason) {
     const fs::path file = write(header, data);
     EXPECT_THAT([&] { SafetensorsFile{file}; }, ThrowsMessage<Error>(HasSubstr(reason))) << header;
   }
   fs::path folder_;
 };
 
-std::string shape_text(const std::vector<int64_t>& shape) { return canonical(JsonArray(shape.begin(), shape.end())); }
+std::string shape_text(const std::vector<int64_t>& shape) {
+  return canonical(JsonArray(shape.begin(), shape.end()));
+}
 
 void compare_with_expected(const fs::path& folder) {
   if (!fs::exists(folder / "expected.json")) GTEST_SKIP() << folder << " is not here";
@@ -60,11 +64,14 @@ void compare_with_expected(const fs::path& folder) {
       const SafetensorsEntry& entry = file.tensor(std::string(tensor.key()));
       EXPECT_EQ(entry.dtype, std::string(tensor.value().at("dtype").get_string())) << name;
       EXPECT_EQ(shape_text(entry.shape), canonical(tensor.value().at("shape"))) << name;
-      EXPECT_EQ(sha256_hex(entry.bytes), std::string(tensor.value().at("sha256").get_string())) << name;
+      EXPECT_EQ(sha256_hex(entry.bytes), std::string(tensor.value().at("sha256").get_string()))
+          << name;
     }
     const Json& metadata = field.value().at("metadata");
-    EXPECT_EQ(file.metadata().size(), metadata.is_null() ? 0 : metadata.get_object().size()) << name;
-    for (const auto& [key, text] : file.metadata()) EXPECT_EQ(metadata.at(key).as_string(), text) << name;
+    EXPECT_EQ(file.metadata().size(), metadata.is_null() ? 0 : metadata.get_object().size())
+        << name;
+    for (const auto& [key, text] : file.metadata())
+      EXPECT_EQ(metadata.at(key).as_string(), text) << name;
   }
   EXPECT_GE(files, 3);
 }
@@ -104,21 +111,30 @@ TEST_F(Safetensors, BrokenHeadersAreRefusedWithTheirReason) {
   expect_refused("{" + a + "}", "1234", "truncated");
   expect_refused("{" + a + "}", "123456789", "behind its last tensor");
   expect_refused("{" + a + "," + a + "}", "12345678", "given twice");
-  expect_refused("{" + a + R"(,"b":{"dtype":"U8","shape":[1],"data_offsets":[4,5]}})", "12345678", "overlaps");
-  expect_refused("{" + a + R"(,"b":{"dtype":"U8","shape":[1],"data_offsets":[9,10]}})", "1234567890", "gap");
-  expect_refused(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", "12345678", "need 12");
-  expect_refused(R"({"a":{"dtype":"F31","shape":[2],"data_offsets":[0,8]}})", "12345678", "unknown dtype 'F31'");
-  expect_refused(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", "12345678", "impossible shape");
-  expect_refused(R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})", "", "impossible");
-  expect_refused(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", "12345678", "two rising numbers");
-  expect_refused(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"extra":1}})", "12345678", "extra");
+  expect_refused("{" + a + R"(,"b":{"dtype":"U8","shape":[1],"data_offsets":[4,5]}})", "12345678",
+                 "overlaps");
+  expect_refused("{" + a + R"(,"b":{"dtype":"U8","shape":[1],"data_offsets":[9,10]}})",
+                 "1234567890", "gap");
+  expect_refused(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", "12345678",
+                 "need 12");
+  expect_refused(R"({"a":{"dtype":"F31","shape":[2],"data_offsets":[0,8]}})", "12345678",
+                 "unknown dtype 'F31'");
+  expect_refused(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", "12345678",
+                 "impossible shape");
+  expect_refused(R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})",
+                 "", "impossible");
+  expect_refused(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", "12345678",
+                 "two rising numbers");
+  expect_refused(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"extra":1}})", "12345678",
+                 "extra");
   expect_refused(R"({"__metadata__":{"a":1}})", "", "must be a string");
   expect_refused("[]", "", "no JSON object");
 }
 
 TEST_F(Safetensors, FilesTooShortForTheirHeaderAreRefused) {
   replace_file(folder_ / "x", "abc");
-  EXPECT_THAT([&] { SafetensorsFile{folder_ / "x"}; }, ThrowsMessage<Error>(HasSubstr("too short")));
+  EXPECT_THAT([&] { SafetensorsFile{folder_ / "x"}; },
+              ThrowsMessage<Error>(HasSubstr("too short")));
   replace_file(folder_ / "x", std::string("\xff\xff\xff\xff\xff\xff\xff\x7f{}", 10));
   EXPECT_THAT([&] { SafetensorsFile{folder_ / "x"}; }, ThrowsMessage<Error>(HasSubstr("cut off")));
 }

@@ -9,7 +9,9 @@
 namespace draftlab {
 namespace {
 
-std::string tensor_name(int64_t record, const char* what) { return std::to_string(record) + "." + what; }
+std::string tensor_name(int64_t record, const char* what) {
+  return std::to_string(record) + "." + what;
+}
 
 template <typename Values>
 std::string_view bytes_of(const Values& values) {
@@ -17,8 +19,9 @@ std::string_view bytes_of(const Values& values) {
 }
 
 template <typename T>
-std::span<const T> view(const SafetensorsFile& shard, int64_t record, const char* what, const char* dtype,
-                        const std::vector<int64_t>& shape, const std::string& where) {
+std::span<const T> view(const SafetensorsFile& shard, int64_t record, const char* what,
+                        const char* dtype, const std::vector<int64_t>& shape,
+                        const std::string& where) {
   const auto found = shard.tensors().find(tensor_name(record, what));
   if (found == shard.tensors().end()) throw Error(where, std::string("has no ") + what);
   const SafetensorsEntry& entry = found->second;
@@ -53,7 +56,8 @@ Shard make_shard(int64_t index, const std::vector<StoredSequence>& sequences, in
   for (size_t i = 0; i < sequences.size(); ++i) {
     const StoredSequence& s = sequences[i];
     const auto length = static_cast<int64_t>(s.token_ids.size());
-    const auto add = [&](const char* what, const char* dtype, std::vector<int64_t> shape, std::string_view bytes) {
+    const auto add = [&](const char* what, const char* dtype, std::vector<int64_t> shape,
+                         std::string_view bytes) {
       tensors[tensor_name(i, what)] = {dtype, std::move(shape), bytes};
     };
     add("token_ids", "I32", {length}, bytes_of(s.token_ids));
@@ -62,7 +66,8 @@ Shard make_shard(int64_t index, const std::vector<StoredSequence>& sequences, in
     add("taps", "BF16", {length, tap_width}, bytes_of(s.taps));
     prompt_ids.push_back(Json(s.prompt_id));
     const StoreRecord record{nullptr, s.token_ids, s.loss_mask, s.target_argmax, s.taps};
-    shard.entry.records.push_back({s.prompt_id, length, s.prompt_length, s.looped, record_sha256(record)});
+    shard.entry.records.push_back(
+        {s.prompt_id, length, s.prompt_length, s.looped, record_sha256(record)});
   }
   shard.bytes = safetensors_bytes(tensors, {{"format", "draftlab_store"},
                                             {"shard", std::to_string(index)},
@@ -72,7 +77,8 @@ Shard make_shard(int64_t index, const std::vector<StoredSequence>& sequences, in
   return shard;
 }
 
-StoreRecord shard_record(const SafetensorsFile& shard, int64_t index, const RecordEntry& entry, int64_t tap_width) {
+StoreRecord shard_record(const SafetensorsFile& shard, int64_t index, const RecordEntry& entry,
+                         int64_t tap_width) {
   const std::string where =
       shard.file().string() + ", record " + std::to_string(index) + " (" + entry.prompt_id + ")";
   StoreRecord record;
@@ -87,7 +93,8 @@ StoreRecord shard_record(const SafetensorsFile& shard, int64_t index, const Reco
 ShardLabel shard_label(const SafetensorsFile& shard) {
   const auto& metadata = shard.metadata();
   if (!metadata.contains("shard") || !metadata.contains("prompt_ids")) {
-    throw Error(shard.file().string(), "is no shard of a store: its metadata name no shard and no prompts");
+    throw Error(shard.file().string(),
+                "is no shard of a store: its metadata name no shard and no prompts");
   }
   const std::string where = shard.file().string() + ": __metadata__.";
   ShardLabel label;

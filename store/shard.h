@@ -10,9 +10,9 @@
 
 namespace draftlab {
 
-// The layout of one shard, shared by writer, reader and verifier (docs/store_format.md). Record i of a shard
-// is the tensors "i.token_ids", "i.loss_mask", "i.target_argmax", "i.taps"; the metadata say which shard this
-// is and whose prompts it holds.
+// The layout of one shard, shared by writer, reader and verifier (docs/store_format.md). Record i
+// of a shard is the tensors "i.token_ids", "i.loss_mask", "i.target_argmax", "i.taps"; the metadata
+// say which shard this is and whose prompts it holds.
 
 // One sequence before it is written; fields as in StoreRecord.
 struct StoredSequence {
@@ -26,18 +26,20 @@ struct StoredSequence {
 };
 
 struct Shard {
-  ShardEntry entry;                 // file name, hashes, lengths
-  std::string bytes;                // of the file
+  ShardEntry entry;   // file name, hashes, lengths
+  std::string bytes;  // of the file
 };
 
 std::string shard_name(int64_t index);  // "shard_00007.safetensors"
 
-// Puts sequences together. REQUIRES: all vectors of a sequence have its length; taps have length * tap_width.
+// Puts sequences together. REQUIRES: all vectors of a sequence have its length; taps have length *
+// tap_width.
 Shard make_shard(int64_t index, const std::vector<StoredSequence>& sequences, int64_t tap_width);
 
-// The views of record `index` of an open shard. Throws Error naming shard and record if a tensor is missing
-// or has another dtype or shape than the entry says.
-StoreRecord shard_record(const SafetensorsFile& shard, int64_t index, const RecordEntry& entry, int64_t tap_width);
+// The views of record `index` of an open shard. Throws Error naming shard and record if a tensor is
+// missing or has another dtype or shape than the entry says.
+StoreRecord shard_record(const SafetensorsFile& shard, int64_t index, const RecordEntry& entry,
+                         int64_t tap_width);
 
 // SHA-256 over the bytes of token_ids, loss_mask, target_argmax, taps, in this order.
 std::string record_sha256(const StoreRecord& record);

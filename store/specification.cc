@@ -84,10 +84,11 @@ JsonObject common_json(const StoreSpecification& s, JsonObject target, JsonObjec
           {"taps", JsonArray(s.taps.begin(), s.taps.end())},
           {"mask_token_id", s.mask_token_id},
           {"prompts", std::move(prompts)},
-          {"responses", {{"max_tokens", s.responses.max_tokens},
-                         {"temperature", s.responses.temperature},
-                         {"seed", s.responses.seed},
-                         {"cut_loops", s.responses.cut_loops}}},
+          {"responses",
+           {{"max_tokens", s.responses.max_tokens},
+            {"temperature", s.responses.temperature},
+            {"seed", s.responses.seed},
+            {"cut_loops", s.responses.cut_loops}}},
           {"sequences_per_shard", s.sequences_per_shard},
           {"threads", s.threads}};
 }
@@ -99,9 +100,12 @@ JsonObject made_up_prompts_json(const PromptSource& p) {
 void collect_differences(const Json* there, const Json* here, const std::string& path,
                          std::vector<std::string>& lines) {
   if (there && here && there->is_object() && here->is_object()) {
-    const auto inside = [&](std::string_view key) { return path.empty() ? std::string(key) : path + "." + std::string(key); };
+    const auto inside = [&](std::string_view key) {
+      return path.empty() ? std::string(key) : path + "." + std::string(key);
+    };
     for (const auto& field : there->get_object()) {
-      collect_differences(&field.value(), here->get_object().if_contains(field.key()), inside(field.key()), lines);
+      collect_differences(&field.value(), here->get_object().if_contains(field.key()),
+                          inside(field.key()), lines);
     }
     for (const auto& field : here->get_object()) {
       if (!there->get_object().contains(field.key())) {
@@ -110,13 +114,17 @@ void collect_differences(const Json* there, const Json* here, const std::string&
     }
     return;
   }
-  const auto text = [](const Json* value) { return value ? canonical(*value) : std::string("nothing"); };
-  if (text(there) != text(here)) lines.push_back(path + ": " + text(there) + " there, " + text(here) + " here");
+  const auto text = [](const Json* value) {
+    return value ? canonical(*value) : std::string("nothing");
+  };
+  if (text(there) != text(here))
+    lines.push_back(path + ": " + text(there) + " there, " + text(here) + " here");
 }
 
 }  // namespace
 
-TargetSource parse_target_source(const Json& value, const std::string& where, const fs::path& folder) {
+TargetSource parse_target_source(const Json& value, const std::string& where,
+                                 const fs::path& folder) {
   Fields fields(value, where);
   TargetSource target;
   target.format = fields.text("format");
@@ -131,12 +139,19 @@ TargetSource parse_target_source(const Json& value, const std::string& where, co
 }
 
 JsonObject to_json(const TargetSource& target) {
-  if (target.format != "made_up") return {{"format", target.format}, {"path", target.path.string()}};
+  if (target.format != "made_up")
+    return {{"format", target.format}, {"path", target.path.string()}};
   const MadeUpTarget& t = target.made_up;
-  return {{"format", "made_up"},       {"seed", t.seed},         {"hidden_size", t.hidden_size},
-          {"layers", t.layers},        {"heads", t.heads},       {"kv_heads", t.kv_heads},
-          {"head_dim", t.head_dim},    {"intermediate_size", t.intermediate_size},
-          {"vocab_size", t.vocab_size}, {"logit_scale", t.logit_scale}};
+  return {{"format", "made_up"},
+          {"seed", t.seed},
+          {"hidden_size", t.hidden_size},
+          {"layers", t.layers},
+          {"heads", t.heads},
+          {"kv_heads", t.kv_heads},
+          {"head_dim", t.head_dim},
+          {"intermediate_size", t.intermediate_size},
+          {"vocab_size", t.vocab_size},
+          {"logit_scale", t.logit_scale}};
 }
 
 StoreSpecification parse_store_specification(const Json& value, const std::string& where,
@@ -151,9 +166,11 @@ StoreSpecification parse_store_specification(const Json& value, const std::strin
     const std::string tap = fields.where("taps") + "[" + std::to_string(i) + "]";
     require_at_least(s.taps[i], 0, tap);
     if (i > 0) require_above(s.taps[i], s.taps[i - 1], tap);
-    if (s.target.format == "made_up") require_between(s.taps[i], 0, s.target.made_up.layers - 1, tap);
+    if (s.target.format == "made_up")
+      require_between(s.taps[i], 0, s.target.made_up.layers - 1, tap);
   }
-  // No default: an arbitrary token, such as the padding token, can spoil the first steps of a drafter.
+  // No default: an arbitrary token, such as the padding token, can spoil the first steps of a
+  // drafter.
   s.mask_token_id = fields.integer("mask_token_id");
   require_at_least(s.mask_token_id, 0, fields.where("mask_token_id"));
   s.prompts = parse_prompts(fields.any("prompts"), fields.where("prompts"), folder);
@@ -169,26 +186,29 @@ StoreSpecification parse_store_specification(const Json& value, const std::strin
 }
 
 StoreSpecification read_store_specification(const fs::path& file) {
-  return parse_store_specification(read_json(file), file.string(), fs::absolute(file).parent_path());
+  return parse_store_specification(read_json(file), file.string(),
+                                   fs::absolute(file).parent_path());
 }
 
 JsonObject to_json(const StoreSpecification& s) {
-  JsonObject prompts = s.prompts.file.empty()
-                           ? made_up_prompts_json(s.prompts)
-                           : JsonObject{{"file", s.prompts.file.string()}, {"count", s.prompts.count}};
+  JsonObject prompts = s.prompts.file.empty() ? made_up_prompts_json(s.prompts)
+                                              : JsonObject{{"file", s.prompts.file.string()},
+                                                           {"count", s.prompts.count}};
   return common_json(s, to_json(s.target), std::move(prompts));
 }
 
 JsonObject identity_json(const StoreSpecification& s, const std::string& target_sha256,
                          const std::string& prompts_sha256) {
-  JsonObject target = s.target.format == "made_up" ? to_json(s.target)
-                                                   : JsonObject{{"format", s.target.format},
-                                                                {"path", s.target.path.filename().string()},
-                                                                {"sha256", target_sha256}};
-  JsonObject prompts = s.prompts.file.empty() ? made_up_prompts_json(s.prompts)
-                                              : JsonObject{{"file", s.prompts.file.filename().string()},
-                                                           {"count", s.prompts.count},
-                                                           {"sha256", prompts_sha256}};
+  JsonObject target = s.target.format == "made_up"
+                          ? to_json(s.target)
+                          : JsonObject{{"format", s.target.format},
+                                       {"path", s.target.path.filename().string()},
+                                       {"sha256", target_sha256}};
+  JsonObject prompts = s.prompts.file.empty()
+                           ? made_up_prompts_json(s.prompts)
+                           : JsonObject{{"file", s.prompts.file.filename().string()},
+                                        {"count", s.prompts.count},
+                                        {"sha256", prompts_sha256}};
   return common_json(s, std::move(target), std::move(prompts));
 }
 

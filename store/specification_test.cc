@@ -18,10 +18,12 @@ using ::testing::ThrowsMessage;
 class Specification : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("draftlab_specification_test_" + std::to_string(::getpid()));
+    folder_ =
+        fs::temp_directory_path() / ("draftlab_specification_test_" + std::to_string(::getpid()));
     make_folder(folder_ / "stores");
-    replace_file(folder_ / "prompts.jsonl",
-                 "{\"id\": \"a\", \"prompt\": \"Why?\"}\n\n{\"id\": \"b\", \"token_ids\": [1, 2]}\n");
+    replace_file(
+        folder_ / "prompts.jsonl",
+        "{\"id\": \"a\", \"prompt\": \"Why?\"}\n\n{\"id\": \"b\", \"token_ids\": [1, 2]}\n");
   }
   void TearDown() override { fs::remove_all(folder_); }
 
@@ -57,7 +59,8 @@ TEST_F(Specification, RelativePathsStartAtItsFolderAndTheCountIsThatOfTheFile) {
 }
 
 TEST_F(Specification, TheResolvedTextReadsBackAsTheSame) {
-  const std::string made_up = R"({"name": "y", "target": {"format": "made_up", "vocab_size": 99}, "taps": [0],
+  const std::string made_up =
+      R"({"name": "y", "target": {"format": "made_up", "vocab_size": 99}, "taps": [0],
     "mask_token_id": 5, "prompts": {"made_up": {"count": 3, "tokens": 9, "seed": 4}}})";
   for (const std::string& text : {std::string(kGguf), made_up}) {
     const JsonObject once = to_json(parse(text));
@@ -75,15 +78,22 @@ TEST_F(Specification, MistakesAreErrorsThatNameTheKey) {
   expect_refused(with("\"path\"", "\"seed\""), "x.json: target.path: is missing");
   expect_refused(with("\"mask_token_id\": 0,", ""), "x.json: mask_token_id: is missing");
   expect_refused(with("prompts.jsonl", "none.jsonl"), "x.json: prompts.file: no such file");
-  expect_refused(with("\"max_tokens\": 8", "\"max_tokens\": 0"), "x.json: responses.max_tokens: must be at least 1");
+  expect_refused(with("\"max_tokens\": 8", "\"max_tokens\": 0"),
+                 "x.json: responses.max_tokens: must be at least 1");
   expect_refused(with("0.7", "-1"), "x.json: responses.temperature: must be at least 0");
-  expect_refused(with("\"cut_loops\": false", "\"cut_loops\": 0"), "x.json: responses.cut_loops: must be true or false");
-  expect_refused(with("{\"file\": \"../prompts.jsonl\"}", "{}"), "needs either \"file\" or \"made_up\"");
-  expect_refused(with("prompts.jsonl\"", "prompts.jsonl\", \"count\": 3"), "holds 2 prompts, wanted are 3");
-  expect_refused(R"({"name": "y", "target": {"format": "made_up", "layers": 2}, "taps": [2], "mask_token_id": 0,
-    "prompts": {"made_up": {"count": 3}}})", "x.json: taps[0]: must lie between 0 and 1");
-  expect_refused(R"({"name": "y", "target": {"format": "made_up", "heads": 3, "kv_heads": 2}, "taps": [0]})",
-                 "x.json: target.kv_heads: must divide heads");
+  expect_refused(with("\"cut_loops\": false", "\"cut_loops\": 0"),
+                 "x.json: responses.cut_loops: must be true or false");
+  expect_refused(with("{\"file\": \"../prompts.jsonl\"}", "{}"),
+                 "needs either \"file\" or \"made_up\"");
+  expect_refused(with("prompts.jsonl\"", "prompts.jsonl\", \"count\": 3"),
+                 "holds 2 prompts, wanted are 3");
+  expect_refused(
+      R"({"name": "y", "target": {"format": "made_up", "layers": 2}, "taps": [2], "mask_token_id": 0,
+    "prompts": {"made_up": {"count": 3}}})",
+      "x.json: taps[0]: must lie between 0 and 1");
+  expect_refused(
+      R"({"name": "y", "target": {"format": "made_up", "heads": 3, "kv_heads": 2}, "taps": [0]})",
+      "x.json: target.kv_heads: must divide heads");
 }
 
 TEST_F(Specification, TheIdentityHoldsHashesAndNoFolders) {
@@ -96,8 +106,9 @@ TEST_F(Specification, TheIdentityHoldsHashesAndNoFolders) {
 TEST_F(Specification, DifferencesAreNamedKeyByKey) {
   const Json a = parse_json(R"({"x": 1, "r": {"seed": 1, "t": 0.5}, "gone": true})", "a");
   const Json b = parse_json(R"({"x": 1.0, "r": {"seed": 2, "t": 0.5}, "new": [1]})", "b");
-  EXPECT_THAT(differences(a, b), ElementsAre("r.seed: 1 there, 2 here", "gone: true there, nothing here",
-                                             "new: nothing there, [1] here"));
+  EXPECT_THAT(differences(a, b),
+              ElementsAre("r.seed: 1 there, 2 here", "gone: true there, nothing here",
+                          "new: nothing there, [1] here"));
   EXPECT_THAT(differences(a, a), ::testing::IsEmpty());
 }
 
@@ -109,7 +120,8 @@ TEST_F(Specification, PromptFilesReadAsTextOrTokensAndNameTheirBrokenLine) {
     source.count = count;
     return read_prompts(source);
   };
-  const auto prompts = read("{\"id\":\"a\",\"prompt\":\"Why?\"}\n{\"id\":\"b\",\"token_ids\":[3,4]}", 0);
+  const auto prompts =
+      read("{\"id\":\"a\",\"prompt\":\"Why?\"}\n{\"id\":\"b\",\"token_ids\":[3,4]}", 0);
   ASSERT_EQ(prompts.size(), 2);
   EXPECT_EQ(prompts[0].text, "Why?");
   EXPECT_THAT(prompts[1].token_ids, ElementsAre(3, 4));
@@ -136,7 +148,8 @@ TEST_F(Specification, MadeUpPromptsAreAPureFunctionOfTheirSeed) {
     EXPECT_EQ(a[i].token_ids, b[i].token_ids);
     differs |= a[i].token_ids != c[i].token_ids;
     EXPECT_THAT(a[i].token_ids.size(), ::testing::AllOf(::testing::Ge(5), ::testing::Le(9)));
-    EXPECT_THAT(a[i].token_ids, ::testing::Each(::testing::AllOf(::testing::Ge(0), ::testing::Lt(50))));
+    EXPECT_THAT(a[i].token_ids,
+                ::testing::Each(::testing::AllOf(::testing::Ge(0), ::testing::Lt(50))));
   }
   EXPECT_TRUE(differs);
 }

@@ -54,7 +54,8 @@ std::vector<StoredSequence> sequences_of(int64_t shard) {
       s.target_argmax.push_back(static_cast<int32_t>(random.below(kVocabulary)));
       s.loss_mask.push_back(t >= s.prompt_length);
     }
-    for (int64_t t = 0; t < length * kTaps * kHidden; ++t) s.taps.push_back(static_cast<uint16_t>(random.below(0x7f80)));
+    for (int64_t t = 0; t < length * kTaps * kHidden; ++t)
+      s.taps.push_back(static_cast<uint16_t>(random.below(0x7f80)));
     sequences.push_back(std::move(s));
   }
   return sequences;
@@ -183,9 +184,13 @@ TEST_F(Store, AnotherSpecificationInTheSameFolderIsRefusedKeyByKey) {
   other.specification.at("responses").as_object()["seed"] = 2;
   const auto open_other = [&] { StoreWriter writer(folder_, other, kShards); };
   { StoreWriter writer(folder_, header(), kShards); }
-  EXPECT_THAT(open_other, ThrowsMessage<Error>(AllOf(HasSubstr("building.json"), HasSubstr("responses.seed: 1 there, 2 here"))));
+  EXPECT_THAT(open_other,
+              ThrowsMessage<Error>(
+                  AllOf(HasSubstr("building.json"), HasSubstr("responses.seed: 1 there, 2 here"))));
   build();
-  EXPECT_THAT(open_other, ThrowsMessage<Error>(AllOf(HasSubstr("manifest.json"), HasSubstr("responses.seed: 1 there, 2 here"))));
+  EXPECT_THAT(open_other,
+              ThrowsMessage<Error>(
+                  AllOf(HasSubstr("manifest.json"), HasSubstr("responses.seed: 1 there, 2 here"))));
 }
 
 TEST_F(Store, ASecondBuilderIsKeptOut) {
@@ -197,19 +202,22 @@ TEST_F(Store, ASecondBuilderIsKeptOut) {
 TEST_F(Store, AFlippedByteIsFoundInItsRecordAndRefusedByTheReader) {
   build();
   flip_byte(shard(1), offset_of(1, "2.taps") + 5);
-  EXPECT_THAT(findings(), ::testing::ElementsAre("shard_00001.safetensors, record 2: (p5) its bytes changed"));
+  EXPECT_THAT(findings(),
+              ::testing::ElementsAre("shard_00001.safetensors, record 2: (p5) its bytes changed"));
   StoreReader reader(folder_);
   reader.record(0);  // in the other shard
   EXPECT_THAT([&] { reader.record(3); },
-              ThrowsMessage<Error>(AllOf(HasSubstr("shard_00001.safetensors"), HasSubstr("not those the manifest lists"))));
+              ThrowsMessage<Error>(AllOf(HasSubstr("shard_00001.safetensors"),
+                                         HasSubstr("not those the manifest lists"))));
 }
 
 TEST_F(Store, AFlippedByteOutsideOfTheRecordsIsFoundInItsShard) {
   build();
   const size_t padding = read_file(shard(0)).find("\"format\"") + 1;
   flip_byte(shard(0), padding);
-  EXPECT_THAT(findings(), ::testing::ElementsAre(
-                              "shard_00000.safetensors: its bytes changed outside of the records' data"));
+  EXPECT_THAT(findings(),
+              ::testing::ElementsAre(
+                  "shard_00000.safetensors: its bytes changed outside of the records' data"));
 }
 
 TEST_F(Store, ATruncatedShardIsFoundWithTheRecordsThatAreCut) {
@@ -217,10 +225,12 @@ TEST_F(Store, ATruncatedShardIsFoundWithTheRecordsThatAreCut) {
   fs::resize_file(shard(0), offset_of(0, "1.loss_mask") + 1);
   const std::vector<std::string> found = findings();
   ASSERT_THAT(found, SizeIs(2));  // the loss masks of records 1 and 2 come last in the file
-  EXPECT_THAT(found[0], AllOf(HasSubstr("shard_00000.safetensors, record 1: (p1)"), HasSubstr("truncated")));
+  EXPECT_THAT(found[0],
+              AllOf(HasSubstr("shard_00000.safetensors, record 1: (p1)"), HasSubstr("truncated")));
   EXPECT_THAT(found[1], HasSubstr("record 2: (p2)"));
   StoreReader reader(folder_);
-  EXPECT_THAT([&] { reader.record(0); }, ThrowsMessage<Error>(HasSubstr("shard_00000.safetensors: has ")));
+  EXPECT_THAT([&] { reader.record(0); },
+              ThrowsMessage<Error>(HasSubstr("shard_00000.safetensors: has ")));
   fs::resize_file(shard(0), 20);
   EXPECT_THAT(findings(), ::testing::ElementsAre(HasSubstr("truncated inside its header")));
 }
@@ -230,7 +240,8 @@ TEST_F(Store, AMissingShardIsFound) {
   fs::remove(shard(1));
   EXPECT_THAT(findings(), ::testing::ElementsAre("shard_00001.safetensors: is missing"));
   StoreReader reader(folder_);
-  EXPECT_THAT([&] { reader.record(3); }, ThrowsMessage<Error>(HasSubstr("shard_00001.safetensors")));
+  EXPECT_THAT([&] { reader.record(3); },
+              ThrowsMessage<Error>(HasSubstr("shard_00001.safetensors")));
 }
 
 TEST_F(Store, SwappedShardsAreFoundByName) {
@@ -240,8 +251,10 @@ TEST_F(Store, SwappedShardsAreFoundByName) {
   fs::rename(folder_ / "x", shard(1));
   const std::vector<std::string> found = findings();
   ASSERT_THAT(found, SizeIs(2));
-  EXPECT_THAT(found[0], AllOf(HasSubstr("shard_00000.safetensors, record 0"), HasSubstr("this file is shard_00001.safetensors")));
-  EXPECT_THAT(found[1], AllOf(HasSubstr("shard_00001.safetensors, record 0"), HasSubstr("this file is shard_00000.safetensors")));
+  EXPECT_THAT(found[0], AllOf(HasSubstr("shard_00000.safetensors, record 0"),
+                              HasSubstr("this file is shard_00001.safetensors")));
+  EXPECT_THAT(found[1], AllOf(HasSubstr("shard_00001.safetensors, record 0"),
+                              HasSubstr("this file is shard_00000.safetensors")));
 }
 
 // What a faulty builder could write with right hashes.
@@ -251,11 +264,13 @@ TEST_F(Store, ImpossibleContentsAreFoundWithTheirPosition) {
     build([&](StoredSequence& s) {
       if (s.prompt_id == "p4") change(s);
     });
-    EXPECT_THAT(findings(), ::testing::ElementsAre("shard_00001.safetensors, record 1: (p4) " + what));
+    EXPECT_THAT(findings(),
+                ::testing::ElementsAre("shard_00001.safetensors, record 1: (p4) " + what));
   };
   expect_found([](StoredSequence& s) { s.taps[3 * kTaps * kHidden + kHidden + 1] = 0x7fc0; },
                "a tap of layer 2 is not a finite number at position 3");
-  expect_found([](StoredSequence& s) { s.taps[0] = 0xff80; }, "a tap of layer 0 is not a finite number at position 0");
+  expect_found([](StoredSequence& s) { s.taps[0] = 0xff80; },
+               "a tap of layer 0 is not a finite number at position 0");
   expect_found([](StoredSequence& s) { s.token_ids[1] = kVocabulary; },
                "token_ids holds 50 at position 1, outside of the vocabulary of 50");
   expect_found([](StoredSequence& s) { s.target_argmax[2] = -1; },
@@ -267,34 +282,41 @@ TEST_F(Store, ARecordOfAnotherLengthThanTheManifestSaysIsFound) {
   StoreManifest manifest = build();
   ++manifest.shards[0].records[2].length;
   write_manifest(folder_, manifest);
-  EXPECT_THAT(findings(), ::testing::ElementsAre(AllOf(HasSubstr("shard_00000.safetensors, record 2: (p2)"),
-                                                       HasSubstr("another dtype or shape"))));
+  EXPECT_THAT(findings(),
+              ::testing::ElementsAre(AllOf(HasSubstr("shard_00000.safetensors, record 2: (p2)"),
+                                           HasSubstr("another dtype or shape"))));
   StoreReader reader(folder_);
-  EXPECT_THAT([&] { reader.record(2); }, ThrowsMessage<Error>(AllOf(HasSubstr("record 2 (p2)"), HasSubstr("token_ids"))));
+  EXPECT_THAT([&] { reader.record(2); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("record 2 (p2)"), HasSubstr("token_ids"))));
 }
 
 TEST_F(Store, AManifestOfAnotherConventionOrVersionIsRefused) {
   build();
   const std::string text = read_file(manifest_file(folder_));
-  const auto expect_refused = [&](const std::string& from, const std::string& to, const std::string& reason) {
+  const auto expect_refused = [&](const std::string& from, const std::string& to,
+                                  const std::string& reason) {
     std::string changed = text;
     replace_file(manifest_file(folder_), changed.replace(changed.find(from), from.size(), to));
     EXPECT_THAT([&] { StoreReader reader(folder_); }, ThrowsMessage<Error>(HasSubstr(reason)));
   };
-  expect_refused("output_of_layer", "input_of_layer", "layer_id_convention: 'input_of_layer' is not known");
+  expect_refused("output_of_layer", "input_of_layer",
+                 "layer_id_convention: 'input_of_layer' is not known");
   expect_refused("\"version\": 1", "\"version\": 2", "reads version 1");
   expect_refused("\"looped\"", "\"loped\"", "shards[0].records[0].looped: is missing");
-  expect_refused("\"prompt_length\": 2", "\"prompt_length\": 9", "shards[0].records[0].length: must be at least 9");
+  expect_refused("\"prompt_length\": 2", "\"prompt_length\": 9",
+                 "shards[0].records[0].length: must be at least 9");
 }
 
 TEST_F(Store, TheDescriptionNamesWhatGivesTheDataItsIdentity) {
   const StoreManifest manifest = build();
   const std::string text = describe_store(folder_);
-  for (const std::string& part : {std::string("made up"), std::string("0, 2"), manifest.hash(), std::string("abc"),
-                                  std::string("6 in 2 shards"), std::string("33.3 %"), std::string("greedy")}) {
+  for (const std::string& part :
+       {std::string("made up"), std::string("0, 2"), manifest.hash(), std::string("abc"),
+        std::string("6 in 2 shards"), std::string("33.3 %"), std::string("greedy")}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
-  EXPECT_THAT([&] { describe_store(folder_ / "none"); }, ThrowsMessage<Error>(HasSubstr("is no store")));
+  EXPECT_THAT([&] { describe_store(folder_ / "none"); },
+              ThrowsMessage<Error>(HasSubstr("is no store")));
 }
 
 }  // namespace

@@ -15,8 +15,12 @@ bool is_finite_bf16(uint16_t bits) { return (bits & 0x7f80) != 0x7f80; }
 
 class ShardVerifier {
  public:
-  ShardVerifier(const StoreManifest& manifest, int64_t index, const fs::path& folder, std::vector<Finding>& findings)
-      : manifest_(manifest), index_(index), entry_(manifest.shards[index]), path_(folder / entry_.file),
+  ShardVerifier(const StoreManifest& manifest, int64_t index, const fs::path& folder,
+                std::vector<Finding>& findings)
+      : manifest_(manifest),
+        index_(index),
+        entry_(manifest.shards[index]),
+        path_(folder / entry_.file),
         findings_(findings) {}
 
   void run() {
@@ -29,8 +33,10 @@ class ShardVerifier {
       const size_t before = findings_.size();
       const bool changed = sha256_hex(file.all_bytes()) != entry_.sha256;
       if (!labels_fit(file)) return;
-      for (size_t i = 0; i < entry_.records.size(); ++i) check_record(file, static_cast<int64_t>(i));
-      if (changed && findings_.size() == before) add(-1, "its bytes changed outside of the records' data");
+      for (size_t i = 0; i < entry_.records.size(); ++i)
+        check_record(file, static_cast<int64_t>(i));
+      if (changed && findings_.size() == before)
+        add(-1, "its bytes changed outside of the records' data");
     } catch (const Error& error) {
       add(-1, error.what());
     }
@@ -43,13 +49,15 @@ class ShardVerifier {
   }
 
   void wrong_size(int64_t size) {
-    const std::string text = "has " + std::to_string(size) + " bytes, the manifest says " + std::to_string(entry_.bytes);
+    const std::string text =
+        "has " + std::to_string(size) + " bytes, the manifest says " + std::to_string(entry_.bytes);
     if (size > entry_.bytes) return add(-1, text);
     // The records whose bytes are gone.
     const MappedFile map(path_);
     std::vector<bool> cut(entry_.records.size(), false);
     try {
-      for (const auto& [name, span] : read_safetensors_header(map.bytes(), path_.string()).tensors) {
+      for (const auto& [name, span] :
+           read_safetensors_header(map.bytes(), path_.string()).tensors) {
         const auto record = std::stoul(name);
         if (span.end > map.bytes().size() && record < cut.size()) cut[record] = true;
       }
@@ -66,7 +74,8 @@ class ShardVerifier {
     for (size_t i = 0; i < entry_.records.size(); ++i) {
       const std::string found = i < label.prompt_ids.size() ? label.prompt_ids[i] : "nothing";
       if (found == entry_.records[i].prompt_id && label.index == index_) continue;
-      add(static_cast<int64_t>(i), "holds '" + found + "': this file is " + shard_name(label.index) +
+      add(static_cast<int64_t>(i), "holds '" + found + "': this file is " +
+                                       shard_name(label.index) +
                                        ", swapped or renamed, or from another store");
       return false;
     }
@@ -77,7 +86,8 @@ class ShardVerifier {
     const RecordEntry& expected = entry_.records[i];
     StoreRecord record;
     try {
-      record = shard_record(file, i, expected, static_cast<int64_t>(manifest_.taps.size()) * manifest_.hidden_size);
+      record = shard_record(file, i, expected,
+                            static_cast<int64_t>(manifest_.taps.size()) * manifest_.hidden_size);
     } catch (const Error& error) {
       return add(i, error.what());
     }
@@ -94,7 +104,8 @@ class ShardVerifier {
       if (is_finite_bf16(record.taps[j])) continue;
       const size_t tap = j / manifest_.hidden_size;
       add(i, "a tap of layer " + std::to_string(manifest_.taps[tap % manifest_.taps.size()]) +
-                 " is not a finite number at position " + std::to_string(tap / manifest_.taps.size()));
+                 " is not a finite number at position " +
+                 std::to_string(tap / manifest_.taps.size()));
       break;
     }
   }
@@ -102,8 +113,9 @@ class ShardVerifier {
   void check_ids(std::span<const int32_t> ids, const char* what, int64_t record) {
     for (size_t s = 0; s < ids.size(); ++s) {
       if (ids[s] >= 0 && ids[s] < manifest_.vocab_size) continue;
-      return add(record, std::string(what) + " holds " + std::to_string(ids[s]) + " at position " + std::to_string(s) +
-                             ", outside of the vocabulary of " + std::to_string(manifest_.vocab_size));
+      return add(record, std::string(what) + " holds " + std::to_string(ids[s]) + " at position " +
+                             std::to_string(s) + ", outside of the vocabulary of " +
+                             std::to_string(manifest_.vocab_size));
     }
   }
 

@@ -14,9 +14,11 @@ const fs::path& made(const fs::path& folder) {
   return folder;
 }
 
-void require_same_specification(const fs::path& file, const StoreManifest& there, const StoreManifest& here) {
+void require_same_specification(const fs::path& file, const StoreManifest& there,
+                                const StoreManifest& here) {
   std::string text;
-  for (const std::string& line : differences(there.specification, here.specification)) text += "\n  " + line;
+  for (const std::string& line : differences(there.specification, here.specification))
+    text += "\n  " + line;
   if (text.empty()) return;
   throw Error(file.string(), "this folder holds a store of another specification:" + text +
                                  "\nchoose another folder, or remove this one");
@@ -57,7 +59,8 @@ void StoreWriter::write_shard(int64_t index, const std::vector<StoredSequence>& 
 
 StoreManifest StoreWriter::finish() {
   for (int64_t i = 0; i < shards_; ++i) {
-    if (!has_shard(i)) throw Error((folder_ / shard_name(i)).string(), "was not written; build the store again");
+    if (!has_shard(i))
+      throw Error((folder_ / shard_name(i)).string(), "was not written; build the store again");
   }
   const StoreManifest done = manifest();
   write_manifest(folder_, done);
@@ -65,7 +68,9 @@ StoreManifest StoreWriter::finish() {
   return done;
 }
 
-void StoreWriter::write_building() const { replace_file(building_file(folder_), pretty(to_json(manifest()))); }
+void StoreWriter::write_building() const {
+  replace_file(building_file(folder_), pretty(to_json(manifest())));
+}
 
 StoreManifest StoreWriter::manifest() const {
   StoreManifest manifest = header_;
@@ -76,7 +81,8 @@ StoreManifest StoreWriter::manifest() const {
     for (const RecordEntry& record : shard.records) looped += record.looped;
   }
   const int64_t records = manifest.records();
-  manifest.looped_share = records > 0 ? static_cast<double>(looped) / static_cast<double>(records) : 0;
+  manifest.looped_share =
+      records > 0 ? static_cast<double>(looped) / static_cast<double>(records) : 0;
   return manifest;
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -57,11 +58,12 @@ class Capture : public ::testing::Test {
     for (size_t p = 0; p < ids.size(); ++p) rows.push_back({0, static_cast<int64_t>(p), ids[p]});
     KeyValueCache cache(target.config(), {static_cast<int64_t>(ids.size())});
     std::vector<at::Tensor> taps;
-    const at::Tensor hidden = target.forward(cache, rows, [&](int64_t layer, const at::Tensor& output) {
-      for (const int64_t tap : specification_.taps) {
-        if (tap == layer) taps.push_back(output.clone());
-      }
-    });
+    const at::Tensor hidden =
+        target.forward(cache, rows, [&](int64_t layer, const at::Tensor& output) {
+          for (const int64_t tap : specification_.taps) {
+            if (tap == layer) taps.push_back(output.clone());
+          }
+        });
     return {target.logits(hidden).clone(), at::cat(taps, 1)};
   }
 
@@ -88,11 +90,14 @@ TEST_F(Capture, EveryRecordHoldsWhatTheTargetGivesForItsTokens) {
     EXPECT_EQ(record.entry->prompt_id, prompts[i].id);
     EXPECT_TRUE(std::equal(prompts[i].token_ids.begin(), prompts[i].token_ids.end(), ids.begin()));
     EXPECT_EQ(prompt_length, static_cast<int64_t>(prompts[i].token_ids.size()));
-    EXPECT_TRUE(record.entry->looped || length == prompt_length + 20);  // no end token: only loops end early
+    EXPECT_TRUE(record.entry->looped ||
+                length == prompt_length + 20);  // no end token: only loops end early
     const Forward expected = forward(ids);
     for (int64_t s = 0; s < length; ++s) {
       EXPECT_EQ(record.loss_mask[s], s >= prompt_length);
-      EXPECT_EQ(record.target_argmax[s], argmax(expected.logits[s].data_ptr<float>(), manifest.vocab_size)) << i << " " << s;
+      EXPECT_EQ(record.target_argmax[s],
+                argmax(expected.logits[s].data_ptr<float>(), manifest.vocab_size))
+          << i << " " << s;
     }
     // bf16 of values that differ in their last float32 bits
     EXPECT_TRUE(at::allclose(tensor_of(record.taps, length), expected.taps, 1e-2, 1e-3)) << i;
@@ -131,7 +136,8 @@ TEST_F(Capture, LoopingResponsesAreCutAndCounted) {
 }
 
 TEST_F(Capture, ResponsesEndWithTheTargetsEndToken) {
-  // The made-up target has no end token, so give it prompts and look for the same text in a checkpoint with one.
+  // The made-up target has no end token, so give it prompts and look for the same text in a
+  // checkpoint with one.
   const StoreManifest manifest = capture_store(specification_, folder_ / "s");
   StoreReader reader(folder_ / "s");
   const StoreRecord record = reader.record(0);
@@ -144,15 +150,31 @@ TEST_F(Capture, ResponsesEndWithTheTargetsEndToken) {
   const StoredSequence stored = capture.run({}).front();
   EXPECT_EQ(stored.token_ids.back(), end);
   EXPECT_LE(static_cast<int64_t>(stored.token_ids.size()), record.entry->prompt_length + 4);
-  EXPECT_TRUE(std::equal(stored.token_ids.begin(), stored.token_ids.end(), record.token_ids.begin()));
+  EXPECT_TRUE(
+      std::equal(stored.token_ids.begin(), stored.token_ids.end(), record.token_ids.begin()));
   EXPECT_EQ(stored.taps.size(), stored.token_ids.size() * 3 * manifest.hidden_size);
   EXPECT_EQ(stored.target_argmax.size(), stored.token_ids.size());
+}
+
+TEST_F(Capture, ATargetThatGivesNaNEndsTheBuildWithThePromptsName) {
+  TargetCheckpoint checkpoint = open_target(specification_.target);
+  TransformerWeights weights = load_weights(checkpoint);
+  weights.layers[2].down[5][7] = std::nan("");
+  Transformer target(checkpoint.config, std::move(weights));
+  const std::vector<Prompt> prompts = made_up_prompts(specification_.prompts, 128);
+  ShardCapture capture(target, specification_, std::span(prompts).subspan(0, 4), 0);
+  EXPECT_THAT(
+      [&] { capture.run({}); },
+      ThrowsMessage<Error>(HasSubstr("prompt made-up-0: the target's logits are not finite")));
 }
 
 TEST_F(Capture, ABuildThatIsKilledAnywhereEndsUpTheSame) {
   const std::string hash = capture_store(specification_, folder_ / "whole").hash();
   // A repeated build of the same specification changes nothing.
-  EXPECT_EQ(capture_store(specification_, folder_ / "whole", [](const CaptureProgress&) { throw Killed(); }).hash(), hash);
+  EXPECT_EQ(capture_store(specification_, folder_ / "whole",
+                          [](const CaptureProgress&) { throw Killed(); })
+                .hash(),
+            hash);
   for (const int64_t kill_after : {1, 15, 30, 45}) {
     const fs::path folder = folder_ / ("killed_" + std::to_string(kill_after));
     int64_t calls = 0, shard = 0;
@@ -165,9 +187,10 @@ TEST_F(Capture, ABuildThatIsKilledAnywhereEndsUpTheSame) {
     EXPECT_FALSE(fs::exists(manifest_file(folder)));
     EXPECT_EQ(fs::exists(folder / shard_name(0)), shard > 1) << kill_after;
     int64_t first_shard = 0;
-    const StoreManifest manifest = capture_store(specification_, folder, [&](const CaptureProgress& progress) {
-      if (first_shard == 0) first_shard = progress.shard;
-    });
+    const StoreManifest manifest =
+        capture_store(specification_, folder, [&](const CaptureProgress& progress) {
+          if (first_shard == 0) first_shard = progress.shard;
+        });
     EXPECT_EQ(first_shard, shard) << "finished shards are not made again";
     EXPECT_EQ(manifest.hash(), hash) << kill_after;
     EXPECT_THAT(verify_store(folder), ::testing::IsEmpty());
@@ -182,7 +205,8 @@ TEST_F(Capture, TheSeedOfASequenceIsItsOwn) {
   int64_t differ = 0;
   for (int64_t i = 0; i < a.size(); ++i) {
     const StoreRecord x = a.record(i), y = b.record(i);
-    differ += !std::equal(x.token_ids.begin(), x.token_ids.end(), y.token_ids.begin(), y.token_ids.end());
+    differ +=
+        !std::equal(x.token_ids.begin(), x.token_ids.end(), y.token_ids.begin(), y.token_ids.end());
   }
   EXPECT_GT(differ, 7);
   specification_.responses.seed = 1;
@@ -192,18 +216,26 @@ TEST_F(Capture, TheSeedOfASequenceIsItsOwn) {
 
 TEST_F(Capture, ProgressCountsEveryTokenAndEndsWhereItExpected) {
   CaptureProgress last;
-  const StoreManifest manifest = capture_store(specification_, folder_ / "s", [&](const CaptureProgress& progress) {
-    EXPECT_GE(progress.prompt_tokens, last.prompt_tokens);
-    EXPECT_GE(progress.response_tokens, last.response_tokens);
-    last = progress;
-  });
+  const StoreManifest manifest =
+      capture_store(specification_, folder_ / "s", [&](const CaptureProgress& progress) {
+        EXPECT_GE(progress.prompt_tokens, last.prompt_tokens);
+        EXPECT_GE(progress.response_tokens, last.response_tokens);
+        last = progress;
+      });
   EXPECT_EQ(last.prompt_tokens, last.prompt_tokens_expected);
   EXPECT_EQ(last.prompt_tokens, manifest.tokens() - manifest.response_tokens());
   EXPECT_EQ(last.shard, 3);
   EXPECT_EQ(last.shards, 3);
-  last = {.prompt_tokens = 12000, .response_tokens = 345, .prompt_tokens_expected = 12000,
-          .response_tokens_expected = 745, .prompt_seconds = 12, .response_seconds = 3.45, .shard = 1, .shards = 2};
-  EXPECT_EQ(progress_text(last), "store: 12,345 tokens (prompt 1,000/s, response 100/s), shard 1 of 2, 4 s left");
+  last = {.prompt_tokens = 12000,
+          .response_tokens = 345,
+          .prompt_tokens_expected = 12000,
+          .response_tokens_expected = 745,
+          .prompt_seconds = 12,
+          .response_seconds = 3.45,
+          .shard = 1,
+          .shards = 2};
+  EXPECT_EQ(progress_text(last),
+            "store: 12,345 tokens (prompt 1,000/s, response 100/s), shard 1 of 2, 4 s left");
 }
 
 TEST_F(Capture, BuildStoreReadsTheFileAndReports) {
@@ -233,18 +265,21 @@ TEST_F(Capture, AHuggingFaceTargetWorksFromTokenIdsAndNeedsThem) {
   specification_.target.path = model;
   specification_.prompts.file = folder_ / "prompts.jsonl";
   specification_.prompts.count = 1;
-  replace_file(specification_.prompts.file, R"({"id": "lily", "token_ids": [1, 403, 407, 261, 378]})");
+  replace_file(specification_.prompts.file,
+               R"({"id": "lily", "token_ids": [1, 403, 407, 261, 378]})");
   const StoreManifest manifest = capture_store(specification_, folder_ / "s");
   EXPECT_EQ(manifest.target_file, fs::canonical(model).string());
   const FrozenTensors frozen = load_frozen(manifest);
   EXPECT_TRUE(frozen.head.is_same(frozen.embedding));  // tied
   replace_file(specification_.prompts.file, R"({"id": "lily", "prompt": "Once"})");
-  EXPECT_THAT([&] { capture_store(specification_, folder_ / "t"); }, ThrowsMessage<Error>(HasSubstr("give token_ids")));
+  EXPECT_THAT([&] { capture_store(specification_, folder_ / "t"); },
+              ThrowsMessage<Error>(HasSubstr("give token_ids")));
 }
 
 TEST_F(Capture, WhatDoesNotFitTheTargetIsRefusedBeforeAnythingIsWritten) {
   const auto expect_refused = [&](const std::string& reason) {
-    EXPECT_THAT([&] { capture_store(specification_, folder_ / "s"); }, ThrowsMessage<Error>(HasSubstr(reason)));
+    EXPECT_THAT([&] { capture_store(specification_, folder_ / "s"); },
+                ThrowsMessage<Error>(HasSubstr(reason)));
     EXPECT_FALSE(fs::exists(folder_ / "s"));
   };
   const StoreSpecification good = specification_;

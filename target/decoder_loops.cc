@@ -6,8 +6,10 @@
 #include <cstring>
 #include <vector>
 
-// One loop, compiled for three widths; the loader picks. Without contraction all three agree bit for bit.
-#define EVERY_VECTOR_WIDTH __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+// One loop, compiled for three widths; the loader picks. Without contraction all three agree bit
+// for bit.
+#define EVERY_VECTOR_WIDTH \
+  __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 
 namespace draftlab {
 namespace {
@@ -16,10 +18,11 @@ constexpr int64_t kLanes = 16;
 // 16 floats at any address; narrower machines take several registers.
 typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 
-// e^x with an error of about 1e-7, after Cephes' expf (Moshier): e^x = 2^n e^r with |r| <= ln(2)/2. Written so
-// that compilers vectorise a loop of it. x is clamped to [-87, 88]; NaN stays NaN.
+// e^x with an error of about 1e-7, after Cephes' expf (Moshier): e^x = 2^n e^r with |r| <= ln(2)/2.
+// Written so that compilers vectorise a loop of it. x is clamped to [-87, 88]; NaN stays NaN.
 inline __attribute__((always_inline)) float fast_exp(float x) {
-  constexpr float kRound = 12582912.f;  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
+  constexpr float kRound =
+      12582912.f;  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
   x = std::min(std::max(x, -87.f), 88.f);
   const float shifted = x * 1.44269504f + kRound;
   const float n = shifted - kRound;
@@ -47,8 +50,9 @@ inline __attribute__((always_inline)) float sum_of_lanes(const float* lanes) {
 
 // Scores of kBlocks * 16 positions: keys [blocks][head_dim][16].
 template <int kBlocks>
-inline __attribute__((always_inline)) void score_blocks(const float* query, const float* keys, int64_t head_dim,
-                                                        float scale, float* scores) {
+inline __attribute__((always_inline)) void score_blocks(const float* query, const float* keys,
+                                                        int64_t head_dim, float scale,
+                                                        float* scores) {
   Lanes sum[kBlocks] = {};
   for (int64_t d = 0; d < head_dim; ++d) {
     for (int b = 0; b < kBlocks; ++b) {
@@ -60,12 +64,14 @@ inline __attribute__((always_inline)) void score_blocks(const float* query, cons
 
 // kBlocks * 16 columns of sum_j weights[j] * values[j, :].
 template <int kBlocks>
-inline __attribute__((always_inline)) void mix_blocks(const float* weights, const float* values, int64_t value_stride,
-                                                      int64_t length, float scale, float* out) {
+inline __attribute__((always_inline)) void mix_blocks(const float* weights, const float* values,
+                                                      int64_t value_stride, int64_t length,
+                                                      float scale, float* out) {
   Lanes sum[kBlocks] = {};
   for (int64_t j = 0; j < length; ++j) {
     for (int b = 0; b < kBlocks; ++b) {
-      sum[b] += weights[j] * *reinterpret_cast<const Lanes*>(values + j * value_stride + b * kLanes);
+      sum[b] +=
+          weights[j] * *reinterpret_cast<const Lanes*>(values + j * value_stride + b * kLanes);
     }
   }
   for (int b = 0; b < kBlocks; ++b) *reinterpret_cast<Lanes*>(out + b * kLanes) = sum[b] * scale;
@@ -101,12 +107,13 @@ void gated_silu(const float* gate, const float* up, int64_t size, float* out) {
 }
 
 EVERY_VECTOR_WIDTH
-void attend(const float* query, const float* keys, const float* values, int64_t value_stride, int64_t length,
-            int64_t head_dim, float* scores, float* out) {
+void attend(const float* query, const float* keys, const float* values, int64_t value_stride,
+            int64_t length, int64_t head_dim, float* scores, float* out) {
   const float scale = 1.f / std::sqrt(static_cast<float>(head_dim));
   const int64_t blocks = (length + kLanes - 1) / kLanes;
   const auto scores_from = [&](auto count, int64_t b) __attribute__((always_inline)) {
-    score_blocks<count()>(query, keys + b * head_dim * kLanes, head_dim, scale, scores + b * kLanes);
+    score_blocks<count()>(query, keys + b * head_dim * kLanes, head_dim, scale,
+                          scores + b * kLanes);
   };
   int64_t b = 0;
   for (; b + 4 <= blocks; b += 4) scores_from(std::integral_constant<int, 4>(), b);
@@ -164,10 +171,10 @@ int64_t argmax(const float* x, int64_t size) {
 }
 
 EVERY_VECTOR_WIDTH
-int64_t sample(const float* x, int64_t size, double temperature, double u) {
+int64_t sample(const float* x, int64_t size, float largest, double temperature, double u) {
   // Sums of blocks first, then a walk through one block: the weights are never stored.
   constexpr int64_t kBlock = 256;
-  const float largest = x[argmax(x, size)], inverse = static_cast<float>(1 / temperature);
+  const auto inverse = static_cast<float>(1 / temperature);
   std::vector<double> sums;
   double total = 0;
   for (int64_t begin = 0; begin < size; begin += kBlock) {

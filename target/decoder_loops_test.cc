@@ -27,7 +27,8 @@ TEST(DecoderLoops, RmsNormIsTheFormula) {
     double squares = 0;
     for (const float value : x) squares += double{value} * value;
     const double scale = 1 / std::sqrt(squares / static_cast<double>(size) + 1e-5);
-    for (int64_t i = 0; i < size; ++i) EXPECT_NEAR(out[i], w[i] * (x[i] * scale), 1e-5) << size << " " << i;
+    for (int64_t i = 0; i < size; ++i)
+      EXPECT_NEAR(out[i], w[i] * (x[i] * scale), 1e-5) << size << " " << i;
   }
 }
 
@@ -56,8 +57,8 @@ TEST(DecoderLoops, AttentionIsTheFormulaForAnyLengthAndHeadSize) {
       }
       const std::vector<float> query = normal(head_dim, 1000, 2);
       std::vector<float> scores(length + 16), out(head_dim);
-      attend(query.data(), cache.keys(0, 0, 0), cache.values(0, 0, 0), cache.value_stride(), length, head_dim,
-             scores.data(), out.data());
+      attend(query.data(), cache.keys(0, 0, 0), cache.values(0, 0, 0), cache.value_stride(), length,
+             head_dim, scores.data(), out.data());
       std::vector<double> weights;
       double largest = -1e300, sum = 0;
       for (int64_t j = 0; j < length; ++j) {
@@ -70,7 +71,8 @@ TEST(DecoderLoops, AttentionIsTheFormulaForAnyLengthAndHeadSize) {
       for (int64_t d = 0; d < head_dim; ++d) {
         double expected = 0;
         for (int64_t j = 0; j < length; ++j) expected += weights[j] / sum * values[j][d];
-        EXPECT_NEAR(out[d], expected, 1e-5) << "head_dim " << head_dim << " length " << length;  // float32
+        EXPECT_NEAR(out[d], expected, 1e-5)
+            << "head_dim " << head_dim << " length " << length;  // float32
       }
     }
   }
@@ -83,8 +85,8 @@ TEST(DecoderLoops, RoundingToBf16GoesToTheNearestEven) {
     return out;
   };
   EXPECT_EQ(bits(1.f), 0x3f80);
-  EXPECT_EQ(bits(1.f + 1.f / 256), 0x3f80);      // half way, down to even
-  EXPECT_EQ(bits(1.f + 3.f / 256), 0x3f82);      // half way, up to even
+  EXPECT_EQ(bits(1.f + 1.f / 256), 0x3f80);  // half way, down to even
+  EXPECT_EQ(bits(1.f + 3.f / 256), 0x3f82);  // half way, up to even
   EXPECT_EQ(bits(1.f + 1.01f / 256), 0x3f81);
   EXPECT_EQ(bits(-INFINITY), 0xff80);
   EXPECT_EQ(bits(std::numeric_limits<float>::max()), 0x7f80);
@@ -109,19 +111,22 @@ TEST(DecoderLoops, SamplingFollowsTheSoftmaxAtEveryTemperature) {
   const std::vector<float> x = normal(700, 6, 2);
   for (const double temperature : {0.3, 0.7, 1.5}) {
     std::vector<double> p;
-    double sum = 0, largest = x[argmax(x.data(), 700)];
-    for (const float value : x) sum += p.emplace_back(std::exp((value - largest) / temperature));
-    // The borders of the intervals in u are the cumulative sums: a little above one gives the next token.
+    const float largest = x[argmax(x.data(), 700)];
+    double sum = 0;
+    for (const float value : x)
+      sum += p.emplace_back(std::exp(double{value - largest} / temperature));
+    // The borders of the intervals in u are the cumulative sums: a little above one gives the next
+    // token.
     double below = 0;
     for (int64_t i = 0; i < 700; ++i) {
       const double share = p[i] / sum;
       if (share > 1e-5) {
-        EXPECT_EQ(sample(x.data(), 700, temperature, below + 1e-2 * share + 1e-7), i);
-        EXPECT_EQ(sample(x.data(), 700, temperature, below + 0.98 * share), i);
+        EXPECT_EQ(sample(x.data(), 700, largest, temperature, below + 1e-2 * share + 1e-7), i);
+        EXPECT_EQ(sample(x.data(), 700, largest, temperature, below + 0.98 * share), i);
       }
       below += share;
     }
-    EXPECT_LT(sample(x.data(), 700, temperature, 1 - 1e-16), 700);
+    EXPECT_LT(sample(x.data(), 700, largest, temperature, 1 - 1e-16), 700);
   }
 }
 

@@ -12,12 +12,14 @@ FrozenTensors load_frozen(const StoreManifest& manifest) {
   const Json& target = manifest.specification.at("target");
   source.format = std::string(target.at("format").as_string());
   source.path = manifest.target_file;
-  if (source.format == "made_up") source = parse_target_source(target, "manifest.json: specification.target", "");
+  if (source.format == "made_up")
+    source = parse_target_source(target, "manifest.json: specification.target", "");
   TargetCheckpoint checkpoint = open_target(source);
   if (checkpoint.sha256 != manifest.target_sha256) {
-    throw Error(source.path.string(), "is not the target that this store was made with (its SHA-256 is " +
-                                          checkpoint.sha256 + ", the store says " + manifest.target_sha256 +
-                                          "); put the old file back, or build the store again");
+    throw Error(source.path.string(),
+                "is not the target that this store was made with (its SHA-256 is " +
+                    checkpoint.sha256 + ", the store says " + manifest.target_sha256 +
+                    "); put the old file back, or build the store again");
   }
   const TransformerConfig& c = checkpoint.config;
   const auto read = [&](const char* name) {

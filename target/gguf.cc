@@ -18,14 +18,17 @@ struct TypeSize {
 
 TypeSize type_size(uint32_t type) {
   static const std::map<uint32_t, TypeSize> known = {
-      {0, {"F32", 1, 4}},     {1, {"F16", 1, 2}},     {30, {"BF16", 1, 2}},   {8, {"Q8_0", 32, 34}},
-      {3, {"Q4_1", 32, 20}},  {2, {"Q4_0", 0, 0}},    {6, {"Q5_0", 0, 0}},    {7, {"Q5_1", 0, 0}},
-      {9, {"Q8_1", 0, 0}},    {10, {"Q2_K", 0, 0}},   {11, {"Q3_K", 0, 0}},   {12, {"Q4_K", 0, 0}},
-      {13, {"Q5_K", 0, 0}},   {14, {"Q6_K", 0, 0}},   {15, {"Q8_K", 0, 0}},   {16, {"IQ2_XXS", 0, 0}},
-      {17, {"IQ2_XS", 0, 0}}, {18, {"IQ3_XXS", 0, 0}}, {19, {"IQ1_S", 0, 0}}, {20, {"IQ4_NL", 0, 0}},
-      {21, {"IQ3_S", 0, 0}},  {22, {"IQ2_S", 0, 0}},  {23, {"IQ4_XS", 0, 0}}, {24, {"I8", 0, 0}},
-      {25, {"I16", 0, 0}},    {26, {"I32", 0, 0}},    {27, {"I64", 0, 0}},    {28, {"F64", 0, 0}},
-      {29, {"IQ1_M", 0, 0}},  {34, {"TQ1_0", 0, 0}},  {35, {"TQ2_0", 0, 0}},  {39, {"MXFP4", 0, 0}}};
+      {0, {"F32", 1, 4}},      {1, {"F16", 1, 2}},     {30, {"BF16", 1, 2}},
+      {8, {"Q8_0", 32, 34}},   {3, {"Q4_1", 32, 20}},  {2, {"Q4_0", 0, 0}},
+      {6, {"Q5_0", 0, 0}},     {7, {"Q5_1", 0, 0}},    {9, {"Q8_1", 0, 0}},
+      {10, {"Q2_K", 0, 0}},    {11, {"Q3_K", 0, 0}},   {12, {"Q4_K", 0, 0}},
+      {13, {"Q5_K", 0, 0}},    {14, {"Q6_K", 0, 0}},   {15, {"Q8_K", 0, 0}},
+      {16, {"IQ2_XXS", 0, 0}}, {17, {"IQ2_XS", 0, 0}}, {18, {"IQ3_XXS", 0, 0}},
+      {19, {"IQ1_S", 0, 0}},   {20, {"IQ4_NL", 0, 0}}, {21, {"IQ3_S", 0, 0}},
+      {22, {"IQ2_S", 0, 0}},   {23, {"IQ4_XS", 0, 0}}, {24, {"I8", 0, 0}},
+      {25, {"I16", 0, 0}},     {26, {"I32", 0, 0}},    {27, {"I64", 0, 0}},
+      {28, {"F64", 0, 0}},     {29, {"IQ1_M", 0, 0}},  {34, {"TQ1_0", 0, 0}},
+      {35, {"TQ2_0", 0, 0}},   {39, {"MXFP4", 0, 0}}};
   const auto found = known.find(type);
   return found == known.end() ? TypeSize{"", 0, 0} : found->second;
 }
@@ -37,7 +40,9 @@ T load(const char* bytes) {
   return value;
 }
 
-float half(const char* bytes) { return c10::detail::fp16_ieee_to_fp32_value(load<uint16_t>(bytes)); }
+float half(const char* bytes) {
+  return c10::detail::fp16_ieee_to_fp32_value(load<uint16_t>(bytes));
+}
 
 }  // namespace
 
@@ -55,7 +60,8 @@ class GgufFile::Cursor {
   size_t position() const { return position_; }
 
   std::string_view take(uint64_t size) {
-    if (size > bytes_.size() - position_) throw Error(where_, "is cut off inside its header; fetch it again");
+    if (size > bytes_.size() - position_)
+      throw Error(where_, "is cut off inside its header; fetch it again");
     position_ += size;
     return bytes_.substr(position_ - size, size);
   }
@@ -64,10 +70,12 @@ class GgufFile::Cursor {
     return load<T>(take(sizeof(T)).data());
   }
   std::string read_text() { return std::string(take(read<uint64_t>())); }
-  // A count of things that take at least `least` bytes each: a wrong one must not ask for all memory.
+  // A count of things that take at least `least` bytes each: a wrong one must not ask for all
+  // memory.
   uint64_t read_count(uint64_t least) {
     const auto count = read<uint64_t>();
-    if (count > (bytes_.size() - position_) / least) throw Error(where_, "is cut off inside its header; fetch it again");
+    if (count > (bytes_.size() - position_) / least)
+      throw Error(where_, "is cut off inside its header; fetch it again");
     return count;
   }
 
@@ -80,23 +88,37 @@ class GgufFile::Cursor {
 GgufFile::Value GgufFile::read_value(Cursor& cursor, uint32_t type) {
   enum : uint32_t { kText = 8, kArray = 9 };
   switch (type) {
-    case 0: return int64_t{cursor.read<uint8_t>()};
-    case 1: return int64_t{cursor.read<int8_t>()};
-    case 2: return int64_t{cursor.read<uint16_t>()};
-    case 3: return int64_t{cursor.read<int16_t>()};
-    case 4: return int64_t{cursor.read<uint32_t>()};
-    case 5: return int64_t{cursor.read<int32_t>()};
-    case 6: return double{cursor.read<float>()};
-    case 7: return cursor.read<uint8_t>() != 0;
-    case kText: return cursor.read_text();
+    case 0:
+      return int64_t{cursor.read<uint8_t>()};
+    case 1:
+      return int64_t{cursor.read<int8_t>()};
+    case 2:
+      return int64_t{cursor.read<uint16_t>()};
+    case 3:
+      return int64_t{cursor.read<int16_t>()};
+    case 4:
+      return int64_t{cursor.read<uint32_t>()};
+    case 5:
+      return int64_t{cursor.read<int32_t>()};
+    case 6:
+      return double{cursor.read<float>()};
+    case 7:
+      return cursor.read<uint8_t>() != 0;
+    case kText:
+      return cursor.read_text();
     case 10:
-    case 11: return cursor.read<int64_t>();
-    case 12: return cursor.read<double>();
-    case kArray: break;
-    default: throw Error(cursor.where(), "has metadata of the unknown type " + std::to_string(type));
+    case 11:
+      return cursor.read<int64_t>();
+    case 12:
+      return cursor.read<double>();
+    case kArray:
+      break;
+    default:
+      throw Error(cursor.where(), "has metadata of the unknown type " + std::to_string(type));
   }
   const auto element = cursor.read<uint32_t>();
-  if (element == kArray) throw Error(cursor.where(), "has nested lists in its metadata, which are not supported");
+  if (element == kArray)
+    throw Error(cursor.where(), "has nested lists in its metadata, which are not supported");
   const uint64_t count = cursor.read_count(element == kText ? 8 : 1);
   std::vector<std::string> texts;
   std::vector<double> numbers;
@@ -118,12 +140,14 @@ GgufFile::GgufFile(const std::filesystem::path& file) : path_(file), map_(file) 
   if (map_.bytes().substr(0, 4) != "GGUF") throw Error(file.string(), "is no GGUF file");
   cursor.take(4);
   const auto version = cursor.read<uint32_t>();
-  if (version != 3) throw Error(file.string(), "is GGUF version " + std::to_string(version) + "; only 3 is read");
+  if (version != 3)
+    throw Error(file.string(), "is GGUF version " + std::to_string(version) + "; only 3 is read");
   const uint64_t tensors = cursor.read_count(1), entries = cursor.read_count(1);
   for (uint64_t i = 0; i < entries; ++i) {
     const std::string key = cursor.read_text();
     const auto type = cursor.read<uint32_t>();
-    if (!metadata_.emplace(key, read_value(cursor, type)).second) throw Error(file.string(), key + " is given twice");
+    if (!metadata_.emplace(key, read_value(cursor, type)).second)
+      throw Error(file.string(), key + " is given twice");
   }
 
   struct Place {
@@ -163,7 +187,8 @@ GgufFile::GgufFile(const std::filesystem::path& file) : path_(file), map_(file) 
     if (size.values == 0) continue;  // refused by name when somebody asks for its values
     const std::string where = file.string() + ": " + name;
     const int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
-    if (row % size.values != 0) throw Error(where, "has rows that are no whole number of " + tensor.type + " blocks");
+    if (row % size.values != 0)
+      throw Error(where, "has rows that are no whole number of " + tensor.type + " blocks");
     const uint64_t bytes = static_cast<uint64_t>(tensor.count() / size.values) * size.bytes;
     const uint64_t available = map_.bytes().size() > begin ? map_.bytes().size() - begin : 0;
     if (offset > available || bytes > available - offset) {
@@ -183,12 +208,16 @@ const T& GgufFile::get(const std::string& key, const char* wanted) const {
 }
 
 std::string GgufFile::text(const std::string& key) const { return get<std::string>(key, "a text"); }
-int64_t GgufFile::integer(const std::string& key) const { return get<int64_t>(key, "a whole number"); }
+int64_t GgufFile::integer(const std::string& key) const {
+  return get<int64_t>(key, "a whole number");
+}
 int64_t GgufFile::integer(const std::string& key, int64_t fallback) const {
   return has(key) ? integer(key) : fallback;
 }
 double GgufFile::number(const std::string& key) const { return get<double>(key, "a number"); }
-double GgufFile::number(const std::string& key, double fallback) const { return has(key) ? number(key) : fallback; }
+double GgufFile::number(const std::string& key, double fallback) const {
+  return has(key) ? number(key) : fallback;
+}
 const std::vector<std::string>& GgufFile::texts(const std::string& key) const {
   return get<std::vector<std::string>>(key, "a list of texts");
 }
@@ -217,9 +246,11 @@ void dequantise(const GgufTensor& tensor, const std::string& where, float* out) 
   } else if (tensor.type == "Q8_0") {  // f16 d, then 32 int8
     for (int64_t i = 0; i < count; i += 32, in += 34) {
       const float d = half(in);
-      for (int64_t j = 0; j < 32; ++j) out[i + j] = d * static_cast<float>(static_cast<int8_t>(in[2 + j]));
+      for (int64_t j = 0; j < 32; ++j)
+        out[i + j] = d * static_cast<float>(static_cast<int8_t>(in[2 + j]));
     }
-  } else if (tensor.type == "Q4_1") {  // f16 d, f16 m, 16 bytes: the low nibbles are the first 16 values
+  } else if (tensor.type ==
+             "Q4_1") {  // f16 d, f16 m, 16 bytes: the low nibbles are the first 16 values
     for (int64_t i = 0; i < count; i += 32, in += 20) {
       const float d = half(in), m = half(in + 2);
       for (int64_t j = 0; j < 16; ++j) {
@@ -229,8 +260,9 @@ void dequantise(const GgufTensor& tensor, const std::string& where, float* out) 
       }
     }
   } else {
-    throw Error(where, "is stored as " + tensor.type + ", which is not supported; convert the file to one of F32, "
-                                                       "F16, BF16, Q8_0, Q4_1");
+    throw Error(where, "is stored as " + tensor.type +
+                           ", which is not supported; convert the file to one of F32, "
+                           "F16, BF16, Q8_0, Q4_1");
   }
 }
 

@@ -36,10 +36,15 @@ class GgufBuilder {
     bytes_ += "GGUF";
     return raw(version).raw(tensors).raw(entries);
   }
-  GgufBuilder& entry(const std::string& key, const std::string& value) { return text(key).raw(uint32_t{8}).text(value); }
-  GgufBuilder& entry(const std::string& key, uint32_t value) { return text(key).raw(uint32_t{4}).raw(value); }
+  GgufBuilder& entry(const std::string& key, const std::string& value) {
+    return text(key).raw(uint32_t{8}).text(value);
+  }
+  GgufBuilder& entry(const std::string& key, uint32_t value) {
+    return text(key).raw(uint32_t{4}).raw(value);
+  }
   // `shape` in GGUF's order, the fastest first.
-  GgufBuilder& tensor(const std::string& name, const std::vector<uint64_t>& shape, uint32_t type, uint64_t offset) {
+  GgufBuilder& tensor(const std::string& name, const std::vector<uint64_t>& shape, uint32_t type,
+                      uint64_t offset) {
     text(name).raw(static_cast<uint32_t>(shape.size()));
     for (const uint64_t side : shape) raw(side);
     return raw(type).raw(offset);
@@ -69,7 +74,8 @@ class Gguf : public ::testing::Test {
   }
   void expect_refused(const std::string& bytes, const std::string& reason) const {
     const fs::path file = write(bytes);
-    EXPECT_THAT([&] { GgufFile{file}; }, ThrowsMessage<Error>(AllOf(HasSubstr("x.gguf"), HasSubstr(reason))));
+    EXPECT_THAT([&] { GgufFile{file}; },
+                ThrowsMessage<Error>(AllOf(HasSubstr("x.gguf"), HasSubstr(reason))));
   }
   static std::vector<float> values(const GgufFile& file, const std::string& name) {
     std::vector<float> out(file.tensor(name).count());
@@ -90,7 +96,13 @@ TEST_F(Gguf, MetadataOfEveryTypeReadBack) {
   b.text("flag").raw(uint32_t{7}).raw(uint8_t{1});
   b.entry("name", std::string("a model"));
   b.text("words").raw(uint32_t{9}).raw(uint32_t{8}).raw(uint64_t{2}).text("x").text("");
-  b.text("counts").raw(uint32_t{9}).raw(uint32_t{5}).raw(uint64_t{3}).raw(int32_t{-1}).raw(int32_t{0}).raw(int32_t{7});
+  b.text("counts")
+      .raw(uint32_t{9})
+      .raw(uint32_t{5})
+      .raw(uint64_t{3})
+      .raw(int32_t{-1})
+      .raw(int32_t{0})
+      .raw(int32_t{7});
   const GgufFile file(write(b.bytes()));
   EXPECT_EQ(file.integer("u8"), 200);
   EXPECT_EQ(file.integer("i16"), -5);
@@ -101,8 +113,10 @@ TEST_F(Gguf, MetadataOfEveryTypeReadBack) {
   EXPECT_THAT(file.texts("words"), ElementsAre("x", ""));
   EXPECT_THAT(file.integers("counts"), ElementsAre(-1, 0, 7));
   EXPECT_EQ(file.integer("none", 3), 3);
-  EXPECT_THAT([&] { file.integer("none"); }, ThrowsMessage<Error>(HasSubstr("has no metadata 'none'")));
-  EXPECT_THAT([&] { file.integer("name"); }, ThrowsMessage<Error>(HasSubstr("name: is not a whole number")));
+  EXPECT_THAT([&] { file.integer("none"); },
+              ThrowsMessage<Error>(HasSubstr("has no metadata 'none'")));
+  EXPECT_THAT([&] { file.integer("name"); },
+              ThrowsMessage<Error>(HasSubstr("name: is not a whole number")));
 }
 
 TEST_F(Gguf, EveryDequantisedTypeGivesItsNumbers) {
@@ -145,7 +159,8 @@ TEST_F(Gguf, OtherQuantisationsAreRefusedByName) {
   b.header(2, 0).tensor("a", {256}, 12, 0).tensor("b", {8}, 99, 0).data(std::string(256, '\0'));
   const GgufFile file(write(b.bytes()));
   EXPECT_THAT([&] { values(file, "a"); }, ThrowsMessage<Error>(HasSubstr("a: is stored as Q4_K")));
-  EXPECT_THAT([&] { values(file, "b"); }, ThrowsMessage<Error>(HasSubstr("b: is stored as type 99")));
+  EXPECT_THAT([&] { values(file, "b"); },
+              ThrowsMessage<Error>(HasSubstr("b: is stored as type 99")));
 }
 
 TEST_F(Gguf, AFileCutOffAnywhereIsAnErrorThatNamesIt) {
@@ -164,24 +179,36 @@ TEST_F(Gguf, BrokenHeadersAreRefusedWithTheirReason) {
   expect_refused("GGML and more text here", "is no GGUF file");
   expect_refused(GgufBuilder().header(0, 0, 2).bytes(), "version 2");
   expect_refused(GgufBuilder().header(0, uint64_t{1} << 60).bytes(), "cut off");
-  expect_refused(GgufBuilder().header(0, 1).text("k").raw(uint32_t{77}).raw(uint64_t{0}).bytes(), "unknown type 77");
-  expect_refused(GgufBuilder().header(0, 2).entry("k", 1).entry("k", 1).bytes(), "k is given twice");
+  expect_refused(GgufBuilder().header(0, 1).text("k").raw(uint32_t{77}).raw(uint64_t{0}).bytes(),
+                 "unknown type 77");
+  expect_refused(GgufBuilder().header(0, 2).entry("k", 1).entry("k", 1).bytes(),
+                 "k is given twice");
   expect_refused(GgufBuilder().header(0, 1).entry("general.alignment", 3).bytes(), "power of two");
   const std::string data(64, '\0');
-  expect_refused(GgufBuilder().header(1, 0).tensor("a", {uint64_t{1} << 33, uint64_t{1} << 33}, 0, 0).data(data).bytes(),
+  expect_refused(GgufBuilder()
+                     .header(1, 0)
+                     .tensor("a", {uint64_t{1} << 33, uint64_t{1} << 33}, 0, 0)
+                     .data(data)
+                     .bytes(),
                  "a: has an impossible shape");
-  expect_refused(GgufBuilder().header(1, 0).tensor("a", {33}, 3, 0).data(data).bytes(), "whole number of Q4_1 blocks");
-  expect_refused(GgufBuilder().header(1, 0).tensor("a", {8}, 0, 40).data(data).bytes(), "a: lies past the end");
-  expect_refused(GgufBuilder().header(1, 0).tensor("a", {8}, 0, ~uint64_t{0} - 4).data(data).bytes(), "past the end");
-  expect_refused(GgufBuilder().header(2, 0).tensor("a", {1}, 0, 0).tensor("a", {1}, 0, 0).data(data).bytes(), "twice");
+  expect_refused(GgufBuilder().header(1, 0).tensor("a", {33}, 3, 0).data(data).bytes(),
+                 "whole number of Q4_1 blocks");
+  expect_refused(GgufBuilder().header(1, 0).tensor("a", {8}, 0, 40).data(data).bytes(),
+                 "a: lies past the end");
+  expect_refused(
+      GgufBuilder().header(1, 0).tensor("a", {8}, 0, ~uint64_t{0} - 4).data(data).bytes(),
+      "past the end");
+  expect_refused(
+      GgufBuilder().header(2, 0).tensor("a", {1}, 0, 0).tensor("a", {1}, 0, 0).data(data).bytes(),
+      "twice");
 }
 
 TEST_F(Gguf, ModelsThatAreNotSupportedAreRefusedByName) {
   const auto llama = [](const std::string& architecture) {
     GgufBuilder b;
     b.header(1, 9).entry("general.architecture", architecture);
-    for (const char* key : {"block_count", "embedding_length", "attention.head_count", "feed_forward_length",
-                            "context_length"}) {
+    for (const char* key : {"block_count", "embedding_length", "attention.head_count",
+                            "feed_forward_length", "context_length"}) {
       b.entry(architecture + "." + key, 4);
     }
     b.entry(architecture + ".rope.dimension_count", 1);
@@ -195,11 +222,14 @@ TEST_F(Gguf, ModelsThatAreNotSupportedAreRefusedByName) {
     bytes.resize((bytes.size() + 31) / 32 * 32 + 4 * 8 * 4);
     open_gguf(write(bytes));
   };
-  EXPECT_THAT([&] { open(llama("gemma"), "x", "y"); }, ThrowsMessage<Error>(HasSubstr("architecture 'gemma'")));
+  EXPECT_THAT([&] { open(llama("gemma"), "x", "y"); },
+              ThrowsMessage<Error>(HasSubstr("architecture 'gemma'")));
   EXPECT_THAT([&] { open(llama("llama"), "llama.rope.scaling.type", "yarn"); },
               ThrowsMessage<Error>(HasSubstr("uses llama.rope.scaling.type")));
-  EXPECT_THAT([&] { open(llama("llama"), "x", "y"); }, ThrowsMessage<Error>(HasSubstr("only a part of each head")));
-  EXPECT_THAT([&] { open_gguf(folder_ / "none.gguf"); }, ThrowsMessage<Error>(HasSubstr("none.gguf: no such GGUF file")));
+  EXPECT_THAT([&] { open(llama("llama"), "x", "y"); },
+              ThrowsMessage<Error>(HasSubstr("only a part of each head")));
+  EXPECT_THAT([&] { open_gguf(folder_ / "none.gguf"); },
+              ThrowsMessage<Error>(HasSubstr("none.gguf: no such GGUF file")));
 }
 
 }  // namespace

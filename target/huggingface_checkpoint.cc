@@ -25,7 +25,8 @@ void to_float32(const SafetensorsEntry& entry, const std::string& where, float* 
   if (entry.dtype == "F32") {
     std::memcpy(out, in, entry.bytes.size());
   } else if (entry.dtype == "F16") {
-    for (size_t i = 0; i < entry.bytes.size() / 2; ++i) out[i] = c10::detail::fp16_ieee_to_fp32_value(bits(i));
+    for (size_t i = 0; i < entry.bytes.size() / 2; ++i)
+      out[i] = c10::detail::fp16_ieee_to_fp32_value(bits(i));
   } else if (entry.dtype == "BF16") {
     for (size_t i = 0; i < entry.bytes.size() / 2; ++i) {
       const uint32_t wide = uint32_t{bits(i)} << 16;
@@ -38,7 +39,8 @@ void to_float32(const SafetensorsEntry& entry, const std::string& where, float* 
 
 class HuggingFaceWeights : public WeightSource {
  public:
-  HuggingFaceWeights(const fs::path& folder, const std::vector<fs::path>& files, bool tied) : folder_(folder), tied_(tied) {
+  HuggingFaceWeights(const fs::path& folder, const std::vector<fs::path>& files, bool tied)
+      : folder_(folder), tied_(tied) {
     for (const fs::path& file : files) {
       files_.push_back(std::make_unique<SafetensorsFile>(file));
       for (const auto& [name, entry] : files_.back()->tensors()) {
@@ -62,9 +64,12 @@ class HuggingFaceWeights : public WeightSource {
   void finish() override {
     for (const auto& [name, place] : tensors_) {
       // Old exports carry the rotation's constants, and tied ones sometimes the head again.
-      if (read_.contains(name) || name.ends_with("rotary_emb.inv_freq") || (tied_ && name == "lm_head.weight")) continue;
-      throw Error(place.first->file().string() + ": " + name,
-                  "belongs to no model that is supported here; config.json may name another architecture");
+      if (read_.contains(name) || name.ends_with("rotary_emb.inv_freq") ||
+          (tied_ && name == "lm_head.weight"))
+        continue;
+      throw Error(
+          place.first->file().string() + ": " + name,
+          "belongs to no model that is supported here; config.json may name another architecture");
     }
   }
 
@@ -95,8 +100,10 @@ double read_rope_theta(const Json& config, Fields& fields, const std::string& wh
   for (const char* name : {"rope_scaling", "rope_parameters"}) {
     const Json* rope = optional(config, name);
     if (rope == nullptr) continue;
-    refuse_unless(rope->is_object() && is_default(*rope, "rope_type") && is_default(*rope, "type"), where, name);
-    if (const Json* theta = optional(*rope, "rope_theta")) return json_number(*theta, where + ": rope_theta");
+    refuse_unless(rope->is_object() && is_default(*rope, "rope_type") && is_default(*rope, "type"),
+                  where, name);
+    if (const Json* theta = optional(*rope, "rope_theta"))
+      return json_number(*theta, where + ": rope_theta");
   }
   return fields.number("rope_theta", 10000);
 }
@@ -111,7 +118,8 @@ TransformerConfig read_config(const fs::path& file) {
   c.layers = fields.integer("num_hidden_layers");
   c.hidden_size = fields.integer("hidden_size");
   c.heads = fields.integer("num_attention_heads");
-  c.kv_heads = optional(config, "num_key_value_heads") ? fields.integer("num_key_value_heads") : c.heads;
+  c.kv_heads =
+      optional(config, "num_key_value_heads") ? fields.integer("num_key_value_heads") : c.heads;
   require_at_least(c.layers, 1, fields.where("num_hidden_layers"));
   require_at_least(c.hidden_size, 1, fields.where("hidden_size"));
   require_at_least(c.kv_heads, 1, fields.where("num_key_value_heads"));
@@ -119,7 +127,8 @@ TransformerConfig read_config(const fs::path& file) {
     throw Error(fields.where("num_attention_heads"), "must be a multiple of num_key_value_heads");
   }
   c.head_dim = optional(config, "head_dim") ? fields.integer("head_dim") : c.hidden_size / c.heads;
-  if (c.head_dim < 2 || c.head_dim % 2 != 0) throw Error(fields.where("head_dim"), "must be even and above 0");
+  if (c.head_dim < 2 || c.head_dim % 2 != 0)
+    throw Error(fields.where("head_dim"), "must be even and above 0");
   c.intermediate_size = fields.integer("intermediate_size");
   c.vocab_size = fields.integer("vocab_size");
   c.context_length = fields.integer("max_position_embeddings");
@@ -127,12 +136,14 @@ TransformerConfig read_config(const fs::path& file) {
   c.rope_theta = read_rope_theta(config, fields, where);
   c.tied = fields.boolean("tie_word_embeddings", false);
   if (const Json* end = optional(config, "eos_token_id")) {
-    c.end_token_ids = end->is_array() ? fields.integers("eos_token_id") : std::vector{fields.integer("eos_token_id")};
+    c.end_token_ids = end->is_array() ? fields.integers("eos_token_id")
+                                      : std::vector{fields.integer("eos_token_id")};
   }
 
   refuse_unless(fields.text("hidden_act", "silu") == "silu", where, "hidden_act");
   refuse_unless(!fields.boolean("use_sliding_window", false), where, "use_sliding_window");
-  refuse_unless(c.has_qkv_bias() || !fields.boolean("attention_bias", false), where, "attention_bias");
+  refuse_unless(c.has_qkv_bias() || !fields.boolean("attention_bias", false), where,
+                "attention_bias");
   refuse_unless(!fields.boolean("mlp_bias", false), where, "mlp_bias");
   refuse_unless(fields.number("partial_rotary_factor", 1) == 1, where, "partial_rotary_factor");
   refuse_unless(!optional(config, "quantization_config"), where, "quantization_config");
@@ -147,13 +158,15 @@ TransformerConfig read_config(const fs::path& file) {
 std::vector<fs::path> weight_files(const fs::path& folder) {
   if (fs::exists(folder / "model.safetensors")) return {folder / "model.safetensors"};
   const fs::path index = folder / "model.safetensors.index.json";
-  if (!fs::exists(index)) throw Error(folder.string(), "has neither model.safetensors nor model.safetensors.index.json");
+  if (!fs::exists(index))
+    throw Error(folder.string(), "has neither model.safetensors nor model.safetensors.index.json");
   const Json json = read_json(index);
   Fields map(Fields(json, index.string()).any("weight_map"), index.string() + ": weight_map");
   std::set<fs::path> files;
   for (const auto& field : json.at("weight_map").get_object()) {
     const std::string file = map.text(field.key());
-    if (file.find('/') != std::string::npos) throw Error(map.where(field.key()), "must be a file in the same folder");
+    if (file.find('/') != std::string::npos)
+      throw Error(map.where(field.key()), "must be a file in the same folder");
     files.insert(folder / file);
   }
   return {files.begin(), files.end()};

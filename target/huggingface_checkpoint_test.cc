@@ -1,4 +1,5 @@
-// A real, tiny model in two Hugging Face layouts against an independent forward pass, and what is refused.
+// A real, tiny model in two Hugging Face layouts against an independent forward pass, and what is
+// refused.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <gmock/gmock.h>
@@ -25,7 +26,8 @@ class HuggingFace : public ::testing::Test {
     if (!fs::exists(kStories / "golden.json")) GTEST_SKIP() << kStories << " is not here";
     at::set_num_threads(1);
     golden_ = read_json(kStories / "golden.json");
-    folder_ = fs::temp_directory_path() / ("draftlab_huggingface_test_" + std::to_string(::getpid()));
+    folder_ =
+        fs::temp_directory_path() / ("draftlab_huggingface_test_" + std::to_string(::getpid()));
     make_folder(folder_);
   }
   void TearDown() override { fs::remove_all(folder_); }
@@ -44,7 +46,8 @@ class HuggingFace : public ::testing::Test {
     for (const Json& id : golden_.at("ids").as_array()) {
       rows.push_back({0, static_cast<int64_t>(rows.size()), static_cast<int32_t>(id.as_int64())});
     }
-    const auto expect_norms = [&](const at::Tensor& hidden, const Json& norms, const std::string& what) {
+    const auto expect_norms = [&](const at::Tensor& hidden, const Json& norms,
+                                  const std::string& what) {
       const int64_t positions[] = {0, 1, 31, 64};  // those the goldens were taken at
       for (int64_t i = 0; i < 4; ++i) {
         const double expected = norms.at(i).as_double();
@@ -53,9 +56,11 @@ class HuggingFace : public ::testing::Test {
       }
     };
     KeyValueCache cache(model.config(), {static_cast<int64_t>(rows.size())});
-    const at::Tensor hidden = model.forward(cache, rows, [&](int64_t layer, const at::Tensor& output) {
-      expect_norms(output, golden_.at("hidden_l2").at(layer + 1), "layer " + std::to_string(layer));
-    });
+    const at::Tensor hidden =
+        model.forward(cache, rows, [&](int64_t layer, const at::Tensor& output) {
+          expect_norms(output, golden_.at("hidden_l2").at(layer + 1),
+                       "layer " + std::to_string(layer));
+        });
     expect_norms(hidden, golden_.at("final_norm_l2"), "final norm");
     return model.logits(hidden).clone();
   }
@@ -85,13 +90,15 @@ TEST_F(HuggingFace, OneFileOfFloat32GivesTheGoldenForwardPass) {
   }
   for (int64_t t = 0; t < 8; ++t) {
     for (int64_t v = 0; v < 8; ++v) {
-      EXPECT_NEAR(logits[t][v].item<double>(), golden_.at("logits_first8").at(t).at(v).as_double(), 1e-3);
+      EXPECT_NEAR(logits[t][v].item<double>(), golden_.at("logits_first8").at(t).at(v).as_double(),
+                  1e-3);
     }
   }
 }
 
 TEST_F(HuggingFace, ShardsOfBf16AreTheSameWeightsRoundedAndNearlyTheSameForwardPass) {
-  const TransformerWeights exact = weights_of(kStories / "hf"), rounded = weights_of(kStories / "hf-sharded-bf16");
+  const TransformerWeights exact = weights_of(kStories / "hf"),
+                           rounded = weights_of(kStories / "hf-sharded-bf16");
   const auto expect_rounded = [](const at::Tensor& a, const at::Tensor& b) {
     EXPECT_TRUE(a.to(at::kBFloat16).to(at::kFloat).equal(b));
   };
@@ -114,7 +121,8 @@ TEST_F(HuggingFace, ShardsOfBf16AreTheSameWeightsRoundedAndNearlyTheSameForwardP
 
 TEST_F(HuggingFace, TheHashIsThatOfAllFilesAndDiffersBetweenLayouts) {
   EXPECT_EQ(open_huggingface(kStories / "hf").sha256, open_huggingface(kStories / "hf/").sha256);
-  EXPECT_NE(open_huggingface(kStories / "hf").sha256, open_huggingface(kStories / "hf-sharded-bf16").sha256);
+  EXPECT_NE(open_huggingface(kStories / "hf").sha256,
+            open_huggingface(kStories / "hf-sharded-bf16").sha256);
   EXPECT_EQ(open_huggingface(kStories / "hf/").name, "hf");
 }
 
@@ -122,35 +130,50 @@ TEST_F(HuggingFace, RopeMayBeNestedAndSayDefault) {
   fs::remove_all(folder_);
   make_folder(folder_);
   std::string config = read_file(kStories / "hf/config.json");
-  const std::string flat = "\"rope_theta\": 10000.0", nested = R"("rope_parameters": {"rope_type": "default", "rope_theta": 777})";
+  const std::string flat = "\"rope_theta\": 10000.0",
+                    nested = R"("rope_parameters": {"rope_type": "default", "rope_theta": 777})";
   replace_file(folder_ / "config.json", config.replace(config.find(flat), flat.size(), nested));
   fs::create_symlink(kStories / "hf/model.safetensors", folder_ / "model.safetensors");
   EXPECT_EQ(open_huggingface(folder_).config.rope_theta, 777);
 }
 
 TEST_F(HuggingFace, WhatIsNotSupportedIsRefusedByName) {
-  expect_refused("\"model_type\": \"llama\"", "\"model_type\": \"gemma3\"", "model_type: 'gemma3' is not known");
-  expect_refused("\"rope_scaling\": null", R"("rope_scaling": {"rope_type": "yarn", "factor": 4})", "rope_scaling: has a value");
+  expect_refused("\"model_type\": \"llama\"", "\"model_type\": \"gemma3\"",
+                 "model_type: 'gemma3' is not known");
+  expect_refused("\"rope_scaling\": null", R"("rope_scaling": {"rope_type": "yarn", "factor": 4})",
+                 "rope_scaling: has a value");
   expect_refused("\"hidden_act\": \"silu\"", "\"hidden_act\": \"gelu\"", "hidden_act: has a value");
-  expect_refused("\"attention_bias\": false", "\"attention_bias\": true", "attention_bias: has a value");
+  expect_refused("\"attention_bias\": false", "\"attention_bias\": true",
+                 "attention_bias: has a value");
   expect_refused("\"mlp_bias\": false", "\"mlp_bias\": true", "mlp_bias: has a value");
-  expect_refused("\"use_cache\": true", "\"quantization_config\": {}", "quantization_config: has a value");
-  expect_refused("\"use_cache\": true", "\"layer_types\": [\"sliding_attention\"]", "layer_types: has a value");
-  expect_refused("\"use_cache\": true", "\"use_sliding_window\": true", "use_sliding_window: has a value");
-  expect_refused("\"num_hidden_layers\": 5", "\"num_hidden_layers\": 6", "has no tensor 'model.layers.5.");
+  expect_refused("\"use_cache\": true", "\"quantization_config\": {}",
+                 "quantization_config: has a value");
+  expect_refused("\"use_cache\": true", "\"layer_types\": [\"sliding_attention\"]",
+                 "layer_types: has a value");
+  expect_refused("\"use_cache\": true", "\"use_sliding_window\": true",
+                 "use_sliding_window: has a value");
+  expect_refused("\"num_hidden_layers\": 5", "\"num_hidden_layers\": 6",
+                 "has no tensor 'model.layers.5.");
   expect_refused("\"num_hidden_layers\": 5", "\"num_hidden_layers\": 4", "model.layers.4.");
-  expect_refused("\"intermediate_size\": 172", "\"intermediate_size\": 100", "another shape than config.json says");
-  expect_refused("\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false", "has no tensor 'lm_head.weight'");
+  expect_refused("\"intermediate_size\": 172", "\"intermediate_size\": 100",
+                 "another shape than config.json says");
+  expect_refused("\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false",
+                 "has no tensor 'lm_head.weight'");
   expect_refused("\"model_type\": \"llama\"", "\"model_type\": \"qwen2\"", "q_proj.bias");
 }
 
 TEST_F(HuggingFace, AMissingFolderOrFileIsNamed) {
-  EXPECT_THAT([&] { open_huggingface(folder_ / "none"); }, ThrowsMessage<Error>(HasSubstr("none: no such folder")));
-  EXPECT_THAT([&] { open_huggingface(folder_); }, ThrowsMessage<Error>(HasSubstr("has no config.json")));
+  EXPECT_THAT([&] { open_huggingface(folder_ / "none"); },
+              ThrowsMessage<Error>(HasSubstr("none: no such folder")));
+  EXPECT_THAT([&] { open_huggingface(folder_); },
+              ThrowsMessage<Error>(HasSubstr("has no config.json")));
   replace_file(folder_ / "config.json", read_file(kStories / "hf/config.json"));
-  EXPECT_THAT([&] { open_huggingface(folder_); }, ThrowsMessage<Error>(HasSubstr("neither model.safetensors")));
-  replace_file(folder_ / "model.safetensors.index.json", R"({"weight_map": {"a": "../x.safetensors"}})");
-  EXPECT_THAT([&] { open_huggingface(folder_); }, ThrowsMessage<Error>(HasSubstr("must be a file in the same folder")));
+  EXPECT_THAT([&] { open_huggingface(folder_); },
+              ThrowsMessage<Error>(HasSubstr("neither model.safetensors")));
+  replace_file(folder_ / "model.safetensors.index.json",
+               R"({"weight_map": {"a": "../x.safetensors"}})");
+  EXPECT_THAT([&] { open_huggingface(folder_); },
+              ThrowsMessage<Error>(HasSubstr("must be a file in the same folder")));
 }
 
 }  // namespace

@@ -7,13 +7,16 @@
 namespace draftlab {
 namespace {
 
-int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+int64_t round_up(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
 
 }  // namespace
 
 void KeyValueCache::Free::operator()(float* memory) const { std::free(memory); }
 
-KeyValueCache::KeyValueCache(const TransformerConfig& config, const std::vector<int64_t>& capacities)
+KeyValueCache::KeyValueCache(const TransformerConfig& config,
+                             const std::vector<int64_t>& capacities)
     : layers_(config.layers),
       kv_heads_(config.kv_heads),
       head_dim_(config.head_dim),
@@ -41,15 +44,18 @@ float* KeyValueCache::values(int64_t sequence, int64_t layer, int64_t kv_head) {
   return keys(sequence, layer, kv_head) + capacities_[sequence] * head_dim_;
 }
 
-void KeyValueCache::put(int64_t sequence, int64_t layer, int64_t kv_head, int64_t position, const float* key,
-                        const float* value) {
-  float* block = keys(sequence, layer, kv_head) + position / kLanes * head_dim_ * kLanes + position % kLanes;
+void KeyValueCache::put(int64_t sequence, int64_t layer, int64_t kv_head, int64_t position,
+                        const float* key, const float* value) {
+  float* block =
+      keys(sequence, layer, kv_head) + position / kLanes * head_dim_ * kLanes + position % kLanes;
   for (int64_t d = 0; d < head_dim_; ++d) block[d * kLanes] = key[d];
-  std::memcpy(values(sequence, layer, kv_head) + position * value_stride_, value, head_dim_ * sizeof(float));
+  std::memcpy(values(sequence, layer, kv_head) + position * value_stride_, value,
+              head_dim_ * sizeof(float));
 }
 
 void KeyValueCache::copy_prefix(int64_t from, int64_t to, int64_t length) {
-  const int64_t key_floats = round_up(length, kLanes) * head_dim_, value_floats = length * value_stride_;
+  const int64_t key_floats = round_up(length, kLanes) * head_dim_,
+                value_floats = length * value_stride_;
   for (int64_t layer = 0; layer < layers_; ++layer) {
     for (int64_t head = 0; head < kv_heads_; ++head) {
       std::memcpy(keys(to, layer, head), keys(from, layer, head), key_floats * sizeof(float));

@@ -8,9 +8,10 @@
 
 namespace draftlab {
 
-// Keys and values of a batch of sequences, each with its own capacity. Per sequence, layer and head:
-//   keys   [ceil(capacity / 16)][head_dim][16]: 16 positions side by side, so that scores are made 16 at a time
-//   values [capacity][value_stride]: head_dim rounded up to 16, the padding zero
+// Keys and values of a batch of sequences, each with its own capacity. Per sequence, layer and
+// head:
+//   keys   [ceil(capacity / 16)][head_dim][16]: 16 positions side by side, so that scores are made
+//   16 at a time values [capacity][value_stride]: head_dim rounded up to 16, the padding zero
 // in one block of memory.
 class KeyValueCache {
  public:
@@ -24,7 +25,8 @@ class KeyValueCache {
   float* values(int64_t sequence, int64_t layer, int64_t kv_head);
 
   // Stores the key and value [head_dim] of one position.
-  void put(int64_t sequence, int64_t layer, int64_t kv_head, int64_t position, const float* key, const float* value);
+  void put(int64_t sequence, int64_t layer, int64_t kv_head, int64_t position, const float* key,
+           const float* value);
 
   // Copies positions 0 .. length-1 of all layers: two texts that begin alike are alike there.
   void copy_prefix(int64_t from, int64_t to, int64_t length);

@@ -7,12 +7,12 @@
 
 namespace draftlab {
 
-// Watches a response for a loop: some run of four tokens that occurs for the fourth time. Repeated text is easy
-// to predict and would flatter every drafter.
+// Watches a response for a loop: some run of four tokens that occurs for the fourth time. Repeated
+// text is easy to predict and would flatter every drafter.
 class LoopDetector {
  public:
-  // The next token. If it completes a loop: how many tokens to keep, that is, the run's first occurrence whole
-  // and what lies before its second one; at least 4.
+  // The next token. If it completes a loop: how many tokens to keep, that is, the run's first
+  // occurrence whole and what lies before its second one; at least 4.
   std::optional<int64_t> add(int32_t token);
 
  private:

@@ -5,7 +5,8 @@
 namespace draftlab {
 namespace {
 
-// Tokens kept of a response; its length if it does not loop. `used`: tokens seen until the loop was noticed.
+// Tokens kept of a response; its length if it does not loop. `used`: tokens seen until the loop was
+// noticed.
 int64_t kept(const std::vector<int32_t>& tokens, int64_t* used = nullptr) {
   LoopDetector detector;
   for (size_t i = 0; i < tokens.size(); ++i) {

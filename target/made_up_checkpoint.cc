@@ -9,11 +9,12 @@ namespace {
 
 constexpr double kResidual = 0.35;
 
-// Weights from the seed and the tensor's name: embedding N(0, 1), norms 1, matrices N(0, 1 / in), those that
-// write to the residual stream at a third of that, so that no layer drowns the token's own embedding. The head is
-// a matrix of its own: tied to the embedding, the likeliest next token would be the last one again, for ever.
-// With logits of standard deviation logit_scale a token has a few likely successors, which depend a little on
-// the text before: text that a drafter can learn, but not at once.
+// Weights from the seed and the tensor's name: embedding N(0, 1), norms 1, matrices N(0, 1 / in),
+// those that write to the residual stream at a third of that, so that no layer drowns the token's
+// own embedding. The head is a matrix of its own: tied to the embedding, the likeliest next token
+// would be the last one again, for ever. With logits of standard deviation logit_scale a token has
+// a few likely successors, which depend a little on the text before: text that a drafter can learn,
+// but not at once.
 class MadeUpWeights : public WeightSource {
  public:
   explicit MadeUpWeights(const MadeUpTarget& description) : description_(description) {}
@@ -27,7 +28,8 @@ class MadeUpWeights : public WeightSource {
     }
     double deviation = 1 / std::sqrt(static_cast<double>(shape[1]));
     if (name == "model.embed_tokens.weight") deviation = 1;
-    if (name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight")) deviation *= kResidual;
+    if (name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight"))
+      deviation *= kResidual;
     if (name == "lm_head.weight") deviation *= description_.logit_scale;
     Random random(description_.seed, name);
     for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(deviation * random.normal());

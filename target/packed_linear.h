@@ -4,9 +4,9 @@
 
 namespace draftlab {
 
-// A frozen linear layer whose matrix oneDNN keeps in its own blocked layout, so that no product has to bring
-// it into order again: 205-225 GFLOP/s where at::mm reaches 110-190 for 64 to 512 rows (two Zen 4 cores,
-// benchmarks/target_forward). Deterministic for equal inputs and threads.
+// A frozen linear layer whose matrix oneDNN keeps in its own blocked layout, so that no product has
+// to bring it into order again: 205-225 GFLOP/s where at::mm reaches 110-190 for 64 to 512 rows
+// (two Zen 4 cores, benchmarks/target_forward). Deterministic for equal inputs and threads.
 class PackedLinear {
  public:
   PackedLinear() = default;

@@ -13,13 +13,14 @@
 namespace draftlab {
 namespace {
 
-// Rows of one forward pass over prompts, and of one product with the head: large enough for the matrix
-// products, small enough for [rows, vocabulary] to stay near the cache.
+// Rows of one forward pass over prompts, and of one product with the head: large enough for the
+// matrix products, small enough for [rows, vocabulary] to stay near the cache.
 constexpr int64_t kPrefillRows = 512, kLogitRows = 128;
 
 std::vector<int64_t> capacities(const std::span<const Prompt> prompts, int64_t max_tokens) {
   std::vector<int64_t> lengths;
-  for (const Prompt& prompt : prompts) lengths.push_back(static_cast<int64_t>(prompt.token_ids.size()) + max_tokens);
+  for (const Prompt& prompt : prompts)
+    lengths.push_back(static_cast<int64_t>(prompt.token_ids.size()) + max_tokens);
   return lengths;
 }
 
@@ -58,7 +59,8 @@ ShardCapture::ShardCapture(Transformer& target, const StoreSpecification& specif
   }
 }
 
-std::vector<StoredSequence> ShardCapture::run(const std::function<void(const ShardProgress&)>& on_progress) {
+std::vector<StoredSequence> ShardCapture::run(
+    const std::function<void(const ShardProgress&)>& on_progress) {
   on_progress_ = on_progress;
   prefill();
   respond();
@@ -76,15 +78,17 @@ void ShardCapture::report() {
   if (on_progress_) on_progress_(progress_);
 }
 
-// How many tokens all prompts begin with together (a chat template's system line): they are run once.
-// At least one token of each prompt is left, because its logits choose the response's first token.
+// How many tokens all prompts begin with together (a chat template's system line): they are run
+// once. At least one token of each prompt is left, because its logits choose the response's first
+// token.
 int64_t ShardCapture::shared_prefix() const {
   const std::vector<int32_t>& first = sequences_.front().stored.token_ids;
   auto shared = static_cast<int64_t>(first.size());
   for (const Sequence& sequence : sequences_) {
     const std::vector<int32_t>& ids = sequence.stored.token_ids;
     const auto length = std::min(shared, static_cast<int64_t>(ids.size()) - 1);
-    shared = std::mismatch(first.begin(), first.begin() + length, ids.begin()).first - first.begin();
+    shared =
+        std::mismatch(first.begin(), first.begin() + length, ids.begin()).first - first.begin();
   }
   return sequences_.size() > 1 ? shared : 0;
 }
@@ -116,7 +120,8 @@ void ShardCapture::prefill() {
   for (size_t i = 0; i < sequences_.size(); ++i) {
     const StoredSequence& s = sequences_[i].stored;
     // Counted before the rows run: choosing the first response token makes token_ids longer.
-    for (int64_t p = shared; p < s.prompt_length; ++p) rows.push_back({static_cast<int64_t>(i), p, s.token_ids[p]});
+    for (int64_t p = shared; p < s.prompt_length; ++p)
+      rows.push_back({static_cast<int64_t>(i), p, s.token_ids[p]});
     tokens += s.prompt_length;
     if (static_cast<int64_t>(rows.size()) >= kPrefillRows || i + 1 == sequences_.size()) run();
   }
@@ -140,19 +145,21 @@ void ShardCapture::respond() {
   }
 }
 
-// One forward pass: keeps taps and greedy choices of its rows and lets every sequence whose last token is among
-// them choose its next one.
+// One forward pass: keeps taps and greedy choices of its rows and lets every sequence whose last
+// token is among them choose its next one.
 void ShardCapture::run_rows(const std::vector<TokenRow>& rows) {
   const int64_t width = target_.config().hidden_size;
   const std::vector<int64_t>& taps = specification_.taps;
-  const at::Tensor hidden = target_.forward(cache_, rows, [&](int64_t layer, const at::Tensor& output) {
-    const auto tap = std::find(taps.begin(), taps.end(), layer) - taps.begin();
-    if (tap == static_cast<std::ptrdiff_t>(taps.size())) return;
-    for (size_t r = 0; r < rows.size(); ++r) {
-      uint16_t* out = sequences_[rows[r].sequence].stored.taps.data() + rows[r].position * tap_width_ + tap * width;
-      to_bf16(output.data_ptr<float>() + static_cast<int64_t>(r) * width, width, out);
-    }
-  });
+  const at::Tensor hidden =
+      target_.forward(cache_, rows, [&](int64_t layer, const at::Tensor& output) {
+        const auto tap = std::find(taps.begin(), taps.end(), layer) - taps.begin();
+        if (tap == static_cast<std::ptrdiff_t>(taps.size())) return;
+        for (size_t r = 0; r < rows.size(); ++r) {
+          uint16_t* out = sequences_[rows[r].sequence].stored.taps.data() +
+                          rows[r].position * tap_width_ + tap * width;
+          to_bf16(output.data_ptr<float>() + static_cast<int64_t>(r) * width, width, out);
+        }
+      });
   const auto count = static_cast<int64_t>(rows.size());
   for (int64_t begin = 0; begin < count; begin += kLogitRows) {
     const int64_t size = std::min(kLogitRows, count - begin);
@@ -167,7 +174,8 @@ void ShardCapture::run_rows(const std::vector<TokenRow>& rows) {
         const int64_t greedy = argmax(row_logits, vocab_size);
         if (!std::isfinite(row_logits[greedy])) {
           throw Error("prompt " + sequence.stored.prompt_id,
-                      "the target's logits are not finite at position " + std::to_string(row.position) +
+                      "the target's logits are not finite at position " +
+                          std::to_string(row.position) +
                           "; its weights are damaged or do not fit its configuration");
         }
         sequence.stored.target_argmax[row.position] = static_cast<int32_t>(greedy);
@@ -201,9 +209,10 @@ void ShardCapture::choose_next(Sequence& sequence, const float* logits, int64_t 
   }
   const ResponseOptions& options = specification_.responses;
   StoredSequence& s = sequence.stored;
-  const int64_t next = options.temperature == 0 ? greedy
-                                                : sample(logits, target_.config().vocab_size, options.temperature,
-                                                         sequence.random.uniform());
+  const int64_t next = options.temperature == 0
+                           ? greedy
+                           : sample(logits, target_.config().vocab_size, logits[greedy],
+                                    options.temperature, sequence.random.uniform());
   s.token_ids.push_back(static_cast<int32_t>(next));
   s.loss_mask.push_back(1);
   if (!options.cut_loops) return;

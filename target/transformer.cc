@@ -13,8 +13,8 @@ namespace draftlab {
 namespace {
 
 // A matrix or vector read whole, or several matrices read one above the other.
-at::Tensor read_stacked(WeightSource& source, const std::vector<std::string>& names, const std::vector<int64_t>& rows,
-                        int64_t columns) {
+at::Tensor read_stacked(WeightSource& source, const std::vector<std::string>& names,
+                        const std::vector<int64_t>& rows, int64_t columns) {
   int64_t all = 0;
   for (const int64_t count : rows) all += count;
   at::Tensor tensor = columns > 0 ? at::empty({all, columns}) : at::empty({all});
@@ -50,7 +50,8 @@ DecoderLayerWeights read_layer(WeightSource& source, const TransformerConfig& c,
   layer.output = read_stacked(source, {attention + "o_proj.weight"}, {c.hidden_size}, q);
   layer.gate_up = read_stacked(source, {mlp + "gate_proj.weight", mlp + "up_proj.weight"},
                                {c.intermediate_size, c.intermediate_size}, c.hidden_size);
-  layer.down = read_stacked(source, {mlp + "down_proj.weight"}, {c.hidden_size}, c.intermediate_size);
+  layer.down =
+      read_stacked(source, {mlp + "down_proj.weight"}, {c.hidden_size}, c.intermediate_size);
   return layer;
 }
 
@@ -68,7 +69,9 @@ at::Tensor rms_norm_rows(const at::Tensor& x, const at::Tensor& weight, double e
   const int64_t size = x.size(1);
   const float *in = x.data_ptr<float>(), *w = weight.data_ptr<float>();
   float* o = out.data_ptr<float>();
-  for_rows(x.size(0), size, [&](int64_t r) { rms_norm(in + r * size, w, static_cast<float>(eps), size, o + r * size); });
+  for_rows(x.size(0), size, [&](int64_t r) {
+    rms_norm(in + r * size, w, static_cast<float>(eps), size, o + r * size);
+  });
   return out;
 }
 
@@ -90,8 +93,10 @@ TransformerWeights load_weights(TargetCheckpoint& checkpoint) {
   const TransformerConfig& c = checkpoint.config;
   WeightSource& source = *checkpoint.weights;
   TransformerWeights weights;
-  weights.embedding = read_stacked(source, {"model.embed_tokens.weight"}, {c.vocab_size}, c.hidden_size);
-  weights.head = c.tied ? weights.embedding : read_stacked(source, {"lm_head.weight"}, {c.vocab_size}, c.hidden_size);
+  weights.embedding =
+      read_stacked(source, {"model.embed_tokens.weight"}, {c.vocab_size}, c.hidden_size);
+  weights.head = c.tied ? weights.embedding
+                        : read_stacked(source, {"lm_head.weight"}, {c.vocab_size}, c.hidden_size);
   weights.final_norm = read_vector(source, "model.norm.weight", c.hidden_size);
   for (int64_t i = 0; i < c.layers; ++i) weights.layers.push_back(read_layer(source, c, i));
   source.finish();
@@ -99,37 +104,45 @@ TransformerWeights load_weights(TargetCheckpoint& checkpoint) {
 }
 
 Transformer::Transformer(TransformerConfig config, TransformerWeights weights)
-    : config_(std::move(config)), embedding_(weights.embedding), final_norm_(weights.final_norm), head_(weights.head) {
+    : config_(std::move(config)),
+      embedding_(weights.embedding),
+      final_norm_(weights.final_norm),
+      head_(weights.head) {
   weights.head.reset();
   for (DecoderLayerWeights& w : weights.layers) {
-    layers_.push_back({w.input_norm, w.post_norm, w.q_norm, w.k_norm, PackedLinear(w.qkv, w.qkv_bias),
-                       PackedLinear(w.output), PackedLinear(w.gate_up), PackedLinear(w.down)});
+    layers_.push_back({w.input_norm, w.post_norm, w.q_norm, w.k_norm,
+                       PackedLinear(w.qkv, w.qkv_bias), PackedLinear(w.output),
+                       PackedLinear(w.gate_up), PackedLinear(w.down)});
     w = {};
   }
 }
 
 void Transformer::grow_rotations(int64_t positions) {
   const int64_t half = config_.head_dim / 2;
-  for (int64_t position = static_cast<int64_t>(cosines_.size()) / half; position < positions; ++position) {
+  for (int64_t position = static_cast<int64_t>(cosines_.size()) / half; position < positions;
+       ++position) {
     for (int64_t j = 0; j < half; ++j) {
       const double angle = static_cast<double>(position) *
-                           std::pow(config_.rope_theta, -2.0 * static_cast<double>(j) / static_cast<double>(config_.head_dim));
+                           std::pow(config_.rope_theta, -2.0 * static_cast<double>(j) /
+                                                            static_cast<double>(config_.head_dim));
       cosines_.push_back(static_cast<float>(std::cos(angle)));
       sines_.push_back(static_cast<float>(std::sin(angle)));
     }
   }
 }
 
-at::Tensor Transformer::forward(KeyValueCache& cache, std::span<const TokenRow> rows, const LayerOutput& on_layer) {
+at::Tensor Transformer::forward(KeyValueCache& cache, std::span<const TokenRow> rows,
+                                const LayerOutput& on_layer) {
   const TransformerConfig& c = config_;
   const auto count = static_cast<int64_t>(rows.size());
   int64_t positions = 0;
   for (const TokenRow& row : rows) {
     if (row.token < 0 || row.token >= c.vocab_size) {
-      throw Error("target", "token " + std::to_string(row.token) + " is outside of the vocabulary of " +
-                                std::to_string(c.vocab_size));
+      throw Error("target", "token " + std::to_string(row.token) +
+                                " is outside of the vocabulary of " + std::to_string(c.vocab_size));
     }
-    TORCH_CHECK(row.position >= 0 && row.position < cache.capacity(row.sequence), "row past its cache");
+    TORCH_CHECK(row.position >= 0 && row.position < cache.capacity(row.sequence),
+                "row past its cache");
     positions = std::max(positions, row.position + 1);
   }
   grow_rotations(positions);
@@ -137,22 +150,25 @@ at::Tensor Transformer::forward(KeyValueCache& cache, std::span<const TokenRow> 
   at::Tensor hidden = at::empty({count, c.hidden_size});
   const float* embedding = embedding_.data_ptr<float>();
   for (int64_t r = 0; r < count; ++r) {
-    std::copy_n(embedding + rows[r].token * c.hidden_size, c.hidden_size, hidden.data_ptr<float>() + r * c.hidden_size);
+    std::copy_n(embedding + rows[r].token * c.hidden_size, c.hidden_size,
+                hidden.data_ptr<float>() + r * c.hidden_size);
   }
   for (int64_t l = 0; l < c.layers; ++l) {
     const Layer& layer = layers_[l];
     const at::Tensor qkv = layer.qkv(rms_norm_rows(hidden, layer.input_norm, c.rms_norm_eps));
     hidden = layer.output.add_to(hidden, attention(cache, rows, l, qkv));
-    const at::Tensor gate_up = layer.gate_up(rms_norm_rows(hidden, layer.post_norm, c.rms_norm_eps));
+    const at::Tensor gate_up =
+        layer.gate_up(rms_norm_rows(hidden, layer.post_norm, c.rms_norm_eps));
     hidden = layer.down.add_to(hidden, gated_silu_rows(gate_up));
     if (on_layer) on_layer(l, hidden);
   }
   return rms_norm_rows(hidden, final_norm_, c.rms_norm_eps);
 }
 
-// Rotates q and k in place, stores k and v, and mixes the values of each row's own past: [R, heads * head_dim].
-at::Tensor Transformer::attention(KeyValueCache& cache, std::span<const TokenRow> rows, int64_t layer,
-                                  const at::Tensor& qkv) const {
+// Rotates q and k in place, stores k and v, and mixes the values of each row's own past: [R, heads
+// * head_dim].
+at::Tensor Transformer::attention(KeyValueCache& cache, std::span<const TokenRow> rows,
+                                  int64_t layer, const at::Tensor& qkv) const {
   const TransformerConfig& c = config_;
   const Layer& w = layers_[layer];
   const int64_t width = qkv.size(1), half = c.head_dim / 2, group = c.heads / c.kv_heads;
@@ -165,7 +181,8 @@ at::Tensor Transformer::attention(KeyValueCache& cache, std::span<const TokenRow
       float* head = row + h * c.head_dim;
       const at::Tensor& norm = h < c.heads ? w.q_norm : w.k_norm;
       if (norm.defined()) {
-        rms_norm(head, norm.data_ptr<float>(), static_cast<float>(c.rms_norm_eps), c.head_dim, head);
+        rms_norm(head, norm.data_ptr<float>(), static_cast<float>(c.rms_norm_eps), c.head_dim,
+                 head);
       }
       rotate(head, cosines_.data() + position * half, sines_.data() + position * half, c.head_dim);
     }
@@ -183,8 +200,8 @@ at::Tensor Transformer::attention(KeyValueCache& cache, std::span<const TokenRow
       scores.resize(std::max<size_t>(scores.size(), length + KeyValueCache::kLanes));
       for (int64_t h = g * group; h < (g + 1) * group; ++h) {
         attend(projected + r * width + h * c.head_dim, cache.keys(rows[r].sequence, layer, g),
-               cache.values(rows[r].sequence, layer, g), cache.value_stride(), length, c.head_dim, scores.data(),
-               out + (r * c.heads + h) * c.head_dim);
+               cache.values(rows[r].sequence, layer, g), cache.value_stride(), length, c.head_dim,
+               scores.data(), out + (r * c.heads + h) * c.head_dim);
       }
     }
   });

@@ -13,8 +13,8 @@
 
 namespace draftlab {
 
-// All float32 and contiguous, [out, in]. Matrices that share their input are one, so that a step has four
-// matrix products per layer.
+// All float32 and contiguous, [out, in]. Matrices that share their input are one, so that a step
+// has four matrix products per layer.
 struct DecoderLayerWeights {
   at::Tensor input_norm, post_norm;  // [H]
   at::Tensor qkv;                    // [(heads + 2 kv_heads) * head_dim, H], q above k above v
@@ -26,9 +26,9 @@ struct DecoderLayerWeights {
 };
 
 struct TransformerWeights {
-  at::Tensor embedding;              // [V, H]
-  at::Tensor head;                   // [V, H]; the embedding itself if tied
-  at::Tensor final_norm;             // [H]
+  at::Tensor embedding;   // [V, H]
+  at::Tensor head;        // [V, H]; the embedding itself if tied
+  at::Tensor final_norm;  // [H]
   std::vector<DecoderLayerWeights> layers;
 };
 
@@ -37,26 +37,29 @@ TransformerWeights load_weights(TargetCheckpoint& checkpoint);
 
 // One token of one sequence.
 struct TokenRow {
-  int64_t sequence = 0;              // index into the cache
-  int64_t position = 0;              // from 0
+  int64_t sequence = 0;  // index into the cache
+  int64_t position = 0;  // from 0
   int32_t token = 0;
 };
 
-// The forward pass of a frozen target: any mixture of rows of any sequences at once, without padding.
-// float32 throughout. Deterministic for the same rows and number of threads. Not thread-safe.
+// The forward pass of a frozen target: any mixture of rows of any sequences at once, without
+// padding. float32 throughout. Deterministic for the same rows and number of threads. Not
+// thread-safe.
 class Transformer {
  public:
-  // Packs the matrices one by one; memory for two copies is needed only if the caller keeps `weights`.
+  // Packs the matrices one by one; memory for two copies is needed only if the caller keeps
+  // `weights`.
   Transformer(TransformerConfig config, TransformerWeights weights);
   const TransformerConfig& config() const { return config_; }
 
-  // Called with the output of every decoder layer (0-based), [R, H]: the residual stream behind it, before any
-  // later norm. Valid during the call.
+  // Called with the output of every decoder layer (0-based), [R, H]: the residual stream behind it,
+  // before any later norm. Valid during the call.
   using LayerOutput = std::function<void(int64_t layer, const at::Tensor& hidden)>;
 
-  // Runs rows whose sequence's earlier positions are in `cache` or earlier in `rows`, and adds theirs to the
-  // cache. Returns [R, H] behind the final norm.
-  at::Tensor forward(KeyValueCache& cache, std::span<const TokenRow> rows, const LayerOutput& on_layer = {});
+  // Runs rows whose sequence's earlier positions are in `cache` or earlier in `rows`, and adds
+  // theirs to the cache. Returns [R, H] behind the final norm.
+  at::Tensor forward(KeyValueCache& cache, std::span<const TokenRow> rows,
+                     const LayerOutput& on_layer = {});
 
   // [R, V] for [R, H] behind the final norm.
   at::Tensor logits(const at::Tensor& hidden) const { return head_(hidden); }
@@ -67,7 +70,8 @@ class Transformer {
     PackedLinear qkv, output, gate_up, down;
   };
 
-  at::Tensor attention(KeyValueCache& cache, std::span<const TokenRow> rows, int64_t layer, const at::Tensor& qkv) const;
+  at::Tensor attention(KeyValueCache& cache, std::span<const TokenRow> rows, int64_t layer,
+                       const at::Tensor& qkv) const;
   void grow_rotations(int64_t positions);
 
   TransformerConfig config_;

@@ -13,7 +13,8 @@
 namespace draftlab {
 namespace {
 
-// Random weights by name, norms and biases too. `weights` keeps what was read, for the naive forward pass.
+// Random weights by name, norms and biases too. `weights` keeps what was read, for the naive
+// forward pass.
 class RandomWeights : public WeightSource {
  public:
   explicit RandomWeights(std::map<std::string, std::vector<float>>& weights) : weights_(weights) {}
@@ -22,7 +23,8 @@ class RandomWeights : public WeightSource {
     for (const int64_t side : shape) count *= side;
     Random random(11, name);
     const bool is_norm = name.find("norm") != std::string::npos;
-    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>((is_norm ? 1 : 0) + 0.3 * random.normal());
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = static_cast<float>((is_norm ? 1 : 0) + 0.3 * random.normal());
     weights_[name].assign(out, out + count);
   }
   void finish() override {}
@@ -36,15 +38,18 @@ using Vector = std::vector<double>;
 // The textbook forward pass of one sequence in float64, position by position.
 class NaiveTransformer {
  public:
-  NaiveTransformer(const TransformerConfig& config, const std::map<std::string, std::vector<float>>& weights)
+  NaiveTransformer(const TransformerConfig& config,
+                   const std::map<std::string, std::vector<float>>& weights)
       : c_(config), weights_(weights) {}
 
   // Logits of every position; `taps` gets the output of every layer.
-  std::vector<Vector> run(const std::vector<int32_t>& ids, std::vector<std::vector<Vector>>& taps) const {
+  std::vector<Vector> run(const std::vector<int32_t>& ids,
+                          std::vector<std::vector<Vector>>& taps) const {
     std::vector<Vector> h;
     for (const int32_t id : ids) {
       const std::vector<float>& table = weights_.at("model.embed_tokens.weight");
-      h.emplace_back(table.begin() + id * c_.hidden_size, table.begin() + (id + 1) * c_.hidden_size);
+      h.emplace_back(table.begin() + id * c_.hidden_size,
+                     table.begin() + (id + 1) * c_.hidden_size);
     }
     for (int64_t l = 0; l < c_.layers; ++l) {
       const std::string p = "model.layers." + std::to_string(l) + ".";
@@ -61,14 +66,17 @@ class NaiveTransformer {
         const Vector x = norm(h[t], p + "post_attention_layernorm.weight");
         Vector gate = linear(x, p + "mlp.gate_proj");
         const Vector up = linear(x, p + "mlp.up_proj");
-        for (size_t i = 0; i < gate.size(); ++i) gate[i] = gate[i] / (1 + std::exp(-gate[i])) * up[i];
+        for (size_t i = 0; i < gate.size(); ++i)
+          gate[i] = gate[i] / (1 + std::exp(-gate[i])) * up[i];
         add(h[t], linear(gate, p + "mlp.down_proj"));
       }
       taps.push_back(h);
     }
     std::vector<Vector> logits;
     for (const Vector& row : h) {
-      logits.push_back(matrix(norm(row, "model.norm.weight"), weights_.at(c_.tied ? "model.embed_tokens.weight" : "lm_head.weight")));
+      logits.push_back(
+          matrix(norm(row, "model.norm.weight"),
+                 weights_.at(c_.tied ? "model.embed_tokens.weight" : "lm_head.weight")));
     }
     return logits;
   }
@@ -94,7 +102,8 @@ class NaiveTransformer {
     for (const double value : x) squares += value * value;
     Vector out;
     for (size_t i = 0; i < x.size(); ++i) {
-      out.push_back(weights_.at(name)[i] * x[i] / std::sqrt(squares / static_cast<double>(x.size()) + c_.rms_norm_eps));
+      out.push_back(weights_.at(name)[i] * x[i] /
+                    std::sqrt(squares / static_cast<double>(x.size()) + c_.rms_norm_eps));
     }
     return out;
   }
@@ -107,14 +116,16 @@ class NaiveTransformer {
       const int64_t half = c_.head_dim / 2;
       for (int64_t j = 0; j < c_.head_dim; ++j) {
         const double angle = static_cast<double>(position) *
-                             std::pow(c_.rope_theta, -2.0 * static_cast<double>(j % half) / static_cast<double>(c_.head_dim));
+                             std::pow(c_.rope_theta, -2.0 * static_cast<double>(j % half) /
+                                                         static_cast<double>(c_.head_dim));
         const double rotated = j < half ? -head[j + half] : head[j - half];
         out.push_back(head[j] * std::cos(angle) + rotated * std::sin(angle));
       }
     }
     return out;
   }
-  Vector attention(const Vector& q, const std::vector<Vector>& keys, const std::vector<Vector>& values) const {
+  Vector attention(const Vector& q, const std::vector<Vector>& keys,
+                   const std::vector<Vector>& values) const {
     Vector out(q.size(), 0);
     for (int64_t h = 0; h < c_.heads; ++h) {
       const int64_t kv = h / (c_.heads / c_.kv_heads);
@@ -122,7 +133,8 @@ class NaiveTransformer {
       double sum = 0;
       for (const Vector& key : keys) {
         double score = 0;
-        for (int64_t d = 0; d < c_.head_dim; ++d) score += q[h * c_.head_dim + d] * key[kv * c_.head_dim + d];
+        for (int64_t d = 0; d < c_.head_dim; ++d)
+          score += q[h * c_.head_dim + d] * key[kv * c_.head_dim + d];
         sum += weights.emplace_back(std::exp(score / std::sqrt(static_cast<double>(c_.head_dim))));
       }
       for (size_t j = 0; j < values.size(); ++j) {
@@ -173,7 +185,8 @@ std::vector<int32_t> random_ids(int64_t count, uint64_t index) {
   return ids;
 }
 
-std::vector<TokenRow> rows_of(const std::vector<int32_t>& ids, int64_t sequence, int64_t begin, int64_t end) {
+std::vector<TokenRow> rows_of(const std::vector<int32_t>& ids, int64_t sequence, int64_t begin,
+                              int64_t end) {
   std::vector<TokenRow> rows;
   for (int64_t p = begin; p < end; ++p) rows.push_back({sequence, p, ids[p]});
   return rows;
@@ -185,7 +198,8 @@ TEST(Transformer, AgreesWithTheTextbookForEveryArchitecture) {
       Model model(architecture, tied);
       const std::vector<int32_t> ids = random_ids(21, 0);
       std::vector<std::vector<Vector>> expected_taps;
-      const std::vector<Vector> expected = NaiveTransformer(model.config, model.weights).run(ids, expected_taps);
+      const std::vector<Vector> expected =
+          NaiveTransformer(model.config, model.weights).run(ids, expected_taps);
       KeyValueCache cache(model.config, {21});
       int64_t layers_seen = 0;
       const at::Tensor hidden = model.transformer->forward(
@@ -194,7 +208,8 @@ TEST(Transformer, AgreesWithTheTextbookForEveryArchitecture) {
             for (int64_t t = 0; t < 21; ++t) {
               for (int64_t i = 0; i < 24; ++i) {
                 const double value = expected_taps[layer][t][i];
-                ASSERT_NEAR(output[t][i].item<float>(), value, 1e-4 * (1 + std::abs(value)));  // float32
+                ASSERT_NEAR(output[t][i].item<float>(), value,
+                            1e-4 * (1 + std::abs(value)));  // float32
               }
             }
           });
@@ -202,7 +217,8 @@ TEST(Transformer, AgreesWithTheTextbookForEveryArchitecture) {
       const at::Tensor logits = model.transformer->logits(hidden);
       for (int64_t t = 0; t < 21; ++t) {
         for (int64_t v = 0; v < 31; ++v) {
-          ASSERT_NEAR(logits[t][v].item<float>(), expected[t][v], 1e-4 * (1 + std::abs(expected[t][v])))
+          ASSERT_NEAR(logits[t][v].item<float>(), expected[t][v],
+                      1e-4 * (1 + std::abs(expected[t][v])))
               << architecture << " tied " << tied << " position " << t;
         }
       }
@@ -228,12 +244,17 @@ TEST(Transformer, ABatchOfRowsInAnyMixtureGivesWhatEachSequenceGivesAlone) {
     for (size_t i = 0; i < lengths.size(); ++i) {
       const int64_t more = step == 0 ? 5 : 1 + static_cast<int64_t>(i % 2);
       const int64_t end = std::min(lengths[i], done[i] + more);
-      for (const TokenRow& row : rows_of(ids[i], static_cast<int64_t>(i), done[i], end)) rows.push_back(row);
+      for (const TokenRow& row : rows_of(ids[i], static_cast<int64_t>(i), done[i], end))
+        rows.push_back(row);
       done[i] = end;
     }
     const at::Tensor hidden = model.transformer->forward(cache, rows);
     for (size_t r = 0; r < rows.size(); ++r) {
-      const double difference = (hidden[static_cast<int64_t>(r)] - alone[rows[r].sequence][rows[r].position]).abs().max().item<double>();
+      const double difference =
+          (hidden[static_cast<int64_t>(r)] - alone[rows[r].sequence][rows[r].position])
+              .abs()
+              .max()
+              .item<double>();
       EXPECT_LT(difference, 1e-5);  // float32: the products round by their number of rows
     }
   }
@@ -253,7 +274,8 @@ TEST(Transformer, ATokenOutsideOfTheVocabularyIsAnError) {
   Model model("llama");
   KeyValueCache cache(model.config, {4});
   EXPECT_THAT([&] { model.transformer->forward(cache, rows_of({31}, 0, 0, 1)); },
-              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("token 31 is outside of the vocabulary of 31")));
+              ::testing::ThrowsMessage<Error>(
+                  ::testing::HasSubstr("token 31 is outside of the vocabulary of 31")));
 }
 
 }  // namespace
