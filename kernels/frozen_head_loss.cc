@@ -16,9 +16,9 @@
 namespace draftlab {
 namespace {
 
-// Chunk of the vocabulary and tile of rows: their logits (1 MB of floats) stay in a core's cache
-// together with the chunk of the head.
-constexpr int64_t kChunk = 512;
+// Chunk of the vocabulary and tile of rows: their logits (half a megabyte of floats) stay in a
+// core's cache together with the chunk of the head.
+constexpr int64_t kChunk = 256;
 constexpr int64_t kTileRows = 512;
 
 // Splits rows evenly into tiles, as many for each thread, none above kTileRows.
