@@ -26,7 +26,8 @@ namespace fs = std::filesystem;
 
 class Descriptor {
  public:
-  Descriptor(const fs::path& path, int flags) : path_(path), fd_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {
+  Descriptor(const fs::path& path, int flags)
+      : path_(path), fd_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {
     if (fd_ < 0) fail(path, flags & O_CREAT ? "create" : "open");
   }
   ~Descriptor() {
@@ -45,7 +46,9 @@ class Descriptor {
 
 }  // namespace
 
-void Disk::write_and_sync(const fs::path& file, std::string_view bytes) { write(file, bytes, true); }
+void Disk::write_and_sync(const fs::path& file, std::string_view bytes) {
+  write(file, bytes, true);
+}
 
 void Disk::write(const fs::path& file, std::string_view bytes, bool sync) {
   Descriptor out(file, O_WRONLY | O_CREAT | O_TRUNC);
@@ -145,7 +148,8 @@ FileLock::FileLock(const fs::path& file)
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
   const std::string owner = "pid " + std::to_string(::getpid()) + " on " + host;
-  if (::ftruncate(descriptor_, 0) != 0 || ::pwrite(descriptor_, owner.data(), owner.size(), 0) < 0) {
+  if (::ftruncate(descriptor_, 0) != 0 ||
+      ::pwrite(descriptor_, owner.data(), owner.size(), 0) < 0) {
     ::close(descriptor_);
     fail(file, "write the lock");
   }

@@ -6,7 +6,8 @@
 
 namespace draftlab {
 
-// The steps that make a write last, so that tests can fail each of them (leveldb's Env, much smaller).
+// The steps that make a write last, so that tests can fail each of them (leveldb's Env, much
+// smaller).
 class Disk {
  public:
   virtual ~Disk() = default;
@@ -22,9 +23,11 @@ class Disk {
 
 Disk& real_disk();
 
-// Replaces `file` as a whole: writes `file`.tmp, syncs, renames, syncs the folder. After a crash the
-// file holds either the old or the new bytes. Throws Error and leaves the old file if a step fails.
-void replace_file(const std::filesystem::path& file, std::string_view bytes, Disk& disk = real_disk());
+// Replaces `file` as a whole: writes `file`.tmp, syncs, renames, syncs the folder. After a crash
+// the file holds either the old or the new bytes. Throws Error and leaves the old file if a step
+// fails.
+void replace_file(const std::filesystem::path& file, std::string_view bytes,
+                  Disk& disk = real_disk());
 
 // The whole file as bytes. Throws Error naming it.
 std::string read_file(const std::filesystem::path& file);
@@ -32,7 +35,8 @@ std::string read_file(const std::filesystem::path& file);
 // Makes the folder and its parents. Throws Error naming it.
 void make_folder(const std::filesystem::path& folder);
 
-// A read-only memory map of a whole file; empty files map to an empty view. Movable, unmaps at the end.
+// A read-only memory map of a whole file; empty files map to an empty view. Movable, unmaps at the
+// end.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& file);
@@ -47,7 +51,8 @@ class MappedFile {
 };
 
 // An exclusive lock on `file`, held until destruction or the end of the process, however it ends.
-// The file holds "pid host" of the owner. Throws Error naming the owner if another process holds it.
+// The file holds "pid host" of the owner. Throws Error naming the owner if another process holds
+// it.
 class FileLock {
  public:
   explicit FileLock(const std::filesystem::path& file);

@@ -76,7 +76,8 @@ TEST_F(File, AFullDiskIsReportedByName) {
 TEST_F(File, ErrorsNameTheFile) {
   EXPECT_THAT([&] { read_file(folder_ / "none"); },
               ::testing::ThrowsMessage<Error>(::testing::HasSubstr("none: cannot open")));
-  EXPECT_THAT([&] { read_file(folder_); }, ::testing::ThrowsMessage<Error>(::testing::HasSubstr("is a folder")));
+  EXPECT_THAT([&] { read_file(folder_); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("is a folder")));
 }
 
 TEST_F(File, AMapShowsTheBytes) {
@@ -98,8 +99,9 @@ TEST_F(File, ALockIsHeldOnceAndFreedWhenItsHolderDies) {
   }
   int status = 0;
   ::waitpid(child, &status, WUNTRACED);
-  EXPECT_THAT([&] { FileLock lock(file); },
-              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("pid " + std::to_string(child))));
+  EXPECT_THAT(
+      [&] { FileLock lock(file); },
+      ::testing::ThrowsMessage<Error>(::testing::HasSubstr("pid " + std::to_string(child))));
   ::kill(child, SIGKILL);
   ::waitpid(child, &status, 0);
   FileLock lock(file);

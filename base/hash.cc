@@ -45,7 +45,8 @@ std::string sha256_hex_of_file(const std::filesystem::path& file) {
   if (!in) throw Error(file.string(), "cannot be read; check that it exists and is readable");
   Sha256 sum;
   std::vector<char> buffer(1 << 20);
-  while (in.read(buffer.data(), buffer.size()) || in.gcount() > 0) sum.add(buffer.data(), in.gcount());
+  while (in.read(buffer.data(), buffer.size()) || in.gcount() > 0)
+    sum.add(buffer.data(), in.gcount());
   if (in.bad()) throw Error(file.string(), "reading failed");
   return sum.hex();
 }

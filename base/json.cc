@@ -17,13 +17,14 @@ namespace {
 namespace json = boost::json;
 
 std::string join(const std::string& where, std::string_view key) {
-  // "file.json" + "arms" -> "file.json: arms"; "file.json: arms[0]" + "name" -> "file.json: arms[0].name"
+  // "file.json" + "arms" -> "file.json: arms"; "file.json: arms[0]" + "name" -> "file.json:
+  // arms[0].name"
   const bool at_root = where.find(": ") == std::string::npos;
   return where + (at_root ? ": " : ".") + std::string(key);
 }
 
-// Receives Boost's parse events and builds the value, refusing duplicate keys. Doubles are read from
-// their text again: Boost.JSON 1.81 rounds one in eight wrong by an ulp.
+// Receives Boost's parse events and builds the value, refusing duplicate keys. Doubles are read
+// from their text again: Boost.JSON 1.81 rounds one in eight wrong by an ulp.
 class Builder {
  public:
   static constexpr std::size_t max_object_size = -1, max_array_size = -1, max_key_size = -1,
@@ -159,7 +160,8 @@ void write(const Json& value, bool sorted, int indent, std::string& out) {
     out += "}";
   } else if (const auto* array = value.if_array()) {
     // A list of plain values stays on one line.
-    const bool nested = std::any_of(array->begin(), array->end(), [](const Json& v) { return v.is_structured(); });
+    const bool nested =
+        std::any_of(array->begin(), array->end(), [](const Json& v) { return v.is_structured(); });
     out += "[";
     for (size_t i = 0; i < array->size(); ++i) {
       if (i > 0) out += indent < 0 || nested ? "," : ", ";
@@ -181,12 +183,18 @@ void write(const Json& value, bool sorted, int indent, std::string& out) {
 
 std::string kind_name(const Json& value) {
   switch (value.kind()) {
-    case json::kind::null: return "null";
-    case json::kind::bool_: return "true or false";
-    case json::kind::string: return "a string";
-    case json::kind::array: return "a list";
-    case json::kind::object: return "an object";
-    default: return "a number";
+    case json::kind::null:
+      return "null";
+    case json::kind::bool_:
+      return "true or false";
+    case json::kind::string:
+      return "a string";
+    case json::kind::array:
+      return "a list";
+    case json::kind::object:
+      return "an object";
+    default:
+      return "a number";
   }
 }
 
@@ -215,13 +223,16 @@ Json parse_json(std::string_view text, const std::string& origin) {
     code = json::error::extra_data;
   }
   if (code) {
-    const auto line = 1 + std::count(text.begin(), text.begin() + std::min(used, text.size()), '\n');
+    const auto line =
+        1 + std::count(text.begin(), text.begin() + std::min(used, text.size()), '\n');
     throw Error(origin + ", line " + std::to_string(line), "is not valid JSON: " + code.message());
   }
   return parser.handler().take();
 }
 
-Json read_json(const std::filesystem::path& file) { return parse_json(read_file(file), file.string()); }
+Json read_json(const std::filesystem::path& file) {
+  return parse_json(read_file(file), file.string());
+}
 
 std::string canonical(const Json& value) {
   std::string out;
@@ -246,7 +257,8 @@ double json_number(const Json& value, const std::string& where) {
   wrong_kind(where, "a number", value);
 }
 
-Fields::Fields(const Json& value, std::string where) : object_(value.if_object()), where_(std::move(where)) {
+Fields::Fields(const Json& value, std::string where)
+    : object_(value.if_object()), where_(std::move(where)) {
   if (object_ == nullptr) wrong_kind(where_, "an object", value);
 }
 
@@ -277,7 +289,9 @@ std::string Fields::text(std::string_view key, std::string_view fallback) {
 
 double Fields::number(std::string_view key) { return json_number(any(key), where(key)); }
 
-double Fields::number(std::string_view key, double fallback) { return find(key) ? number(key) : fallback; }
+double Fields::number(std::string_view key, double fallback) {
+  return find(key) ? number(key) : fallback;
+}
 
 int64_t Fields::integer(std::string_view key) { return whole_number(any(key), where(key)); }
 
@@ -291,7 +305,9 @@ bool Fields::boolean(std::string_view key) {
   return value.get_bool();
 }
 
-bool Fields::boolean(std::string_view key, bool fallback) { return find(key) ? boolean(key) : fallback; }
+bool Fields::boolean(std::string_view key, bool fallback) {
+  return find(key) ? boolean(key) : fallback;
+}
 
 const JsonArray& Fields::array(std::string_view key) {
   const Json& value = any(key);
@@ -340,13 +356,14 @@ void require_at_least(double value, double low, const std::string& where) {
 }
 
 void require_above(double value, double low, const std::string& where) {
-  if (!(value > low)) throw Error(where, "must be above " + number_text(low) + ", is " + number_text(value));
+  if (!(value > low))
+    throw Error(where, "must be above " + number_text(low) + ", is " + number_text(value));
 }
 
 void require_between(double value, double low, double high, const std::string& where) {
   if (!(value >= low && value <= high)) {
-    throw Error(where, "must lie between " + number_text(low) + " and " + number_text(high) + ", is " +
-                           number_text(value));
+    throw Error(where, "must lie between " + number_text(low) + " and " + number_text(high) +
+                           ", is " + number_text(value));
   }
 }
 

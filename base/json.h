@@ -18,12 +18,14 @@ using JsonObject = boost::json::object;
 using JsonArray = boost::json::array;
 
 // Strict JSON on top of Boost.JSON's parser: a duplicate key is an error, every double reads back
-// exactly (from_chars), 1e999 is an error. Errors name `origin` (a file), the line, and the key's path.
+// exactly (from_chars), 1e999 is an error. Errors name `origin` (a file), the line, and the key's
+// path.
 Json parse_json(std::string_view text, const std::string& origin);
 Json read_json(const std::filesystem::path& file);
 
-// One text per value: keys sorted, no spaces, shortest numbers (3.0 and 3 both give "3"). Not-finite
-// numbers become the strings "NaN", "Infinity", "-Infinity". Ids are hashes of this text.
+// One text per value: keys sorted, no spaces, shortest numbers (3.0 and 3 both give "3").
+// Not-finite numbers become the strings "NaN", "Infinity", "-Infinity". Ids are hashes of this
+// text.
 std::string canonical(const Json& value);
 
 // The same with two-space indentation and keys in their own order, for files people read.
@@ -32,8 +34,9 @@ std::string pretty(const Json& value);
 // A number, or one of the strings that stand for a not-finite one.
 double json_number(const Json& value, const std::string& where);
 
-// Reads one JSON object strictly: each key once, of its type; finish() refuses keys nobody asked for and
-// suggests the nearest known one. `where` is the prefix of every error ("sweep.json: arms[0]").
+// Reads one JSON object strictly: each key once, of its type; finish() refuses keys nobody asked
+// for and suggests the nearest known one. `where` is the prefix of every error ("sweep.json:
+// arms[0]").
 class Fields {
  public:
   Fields(const Json& value, std::string where);
@@ -75,6 +78,7 @@ void require_at_least(double value, double low, const std::string& where);
 void require_above(double value, double low, const std::string& where);
 void require_between(double value, double low, double high, const std::string& where);
 // Throws Error listing the choices, unless `value` is one of them.
-void require_one_of(std::string_view value, const std::vector<std::string>& choices, const std::string& where);
+void require_one_of(std::string_view value, const std::vector<std::string>& choices,
+                    const std::string& where);
 
 }  // namespace draftlab

@@ -31,7 +31,8 @@ TEST(Json, EveryDoubleReadsBackAsItself) {
     double value;
     std::memcpy(&value, &bits, sizeof value);
     if (!std::isfinite(value)) continue;
-    ASSERT_EQ(json_number(parse_json(canonical(Json(value)), "x"), "x"), value) << canonical(Json(value));
+    ASSERT_EQ(json_number(parse_json(canonical(Json(value)), "x"), "x"), value)
+        << canonical(Json(value));
   }
 }
 
@@ -42,8 +43,10 @@ TEST(Json, CanonicalTextSortsKeysAndDoesNotCareHowANumberWasWritten) {
 }
 
 TEST(Json, NotFiniteNumbersBecomeStringsAndReadBack) {
-  const double values[] = {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
-  for (double value : values) EXPECT_EQ(json_number(parse_json(canonical(Json(value)), "x"), "x"), value);
+  const double values[] = {std::numeric_limits<double>::infinity(),
+                           -std::numeric_limits<double>::infinity()};
+  for (double value : values)
+    EXPECT_EQ(json_number(parse_json(canonical(Json(value)), "x"), "x"), value);
   EXPECT_EQ(canonical(Json(std::nan(""))), "\"NaN\"");
   EXPECT_TRUE(std::isnan(json_number(parse_json("\"NaN\"", "x"), "x")));
 }
@@ -54,7 +57,8 @@ TEST(Json, ADuplicateKeyIsAnErrorThatNamesItsPath) {
 }
 
 TEST(Json, BrokenTextNamesFileAndLine) {
-  EXPECT_THAT(message_of([] { parse_json("{\n\"a\": 1,\n}", "s.json"); }), HasSubstr("s.json, line 3"));
+  EXPECT_THAT(message_of([] { parse_json("{\n\"a\": 1,\n}", "s.json"); }),
+              HasSubstr("s.json, line 3"));
   EXPECT_THAT(message_of([] { parse_json("{} x", "s.json"); }), HasSubstr("s.json"));
   EXPECT_THAT(message_of([] { parse_json("{\"a\":", "s.json"); }), HasSubstr("incomplete"));
   EXPECT_THAT(message_of([] { parse_json("", "s.json"); }), HasSubstr("not valid JSON"));
@@ -63,22 +67,28 @@ TEST(Json, BrokenTextNamesFileAndLine) {
 
 TEST(Fields, AnUnknownKeyIsAnErrorThatSuggestsTheNearest) {
   const Json value = parse_json(R"({"learning_rat": 1})", "s.json");
-  EXPECT_THAT(message_of([&] {
-                Fields fields(value, "s.json: arms[0]");
-                fields.number("learning_rate", 1e-3);
-                fields.number("momentum", 0.9);
-                fields.finish();
-              }),
-              HasSubstr("s.json: arms[0].learning_rat: is not a known key; did you mean 'learning_rate'?"));
+  EXPECT_THAT(
+      message_of([&] {
+        Fields fields(value, "s.json: arms[0]");
+        fields.number("learning_rate", 1e-3);
+        fields.number("momentum", 0.9);
+        fields.finish();
+      }),
+      HasSubstr("s.json: arms[0].learning_rat: is not a known key; did you mean 'learning_rate'?"));
 }
 
 TEST(Fields, MissingAndMistypedKeysAreErrorsWithTheirPath) {
   const Json value = parse_json(R"({"a": "x", "b": 1.5, "c": [1, "y"]})", "s.json");
-  EXPECT_THAT(message_of([&] { Fields(value, "s.json").number("a"); }), HasSubstr("s.json: a: must be a number, is a string"));
-  EXPECT_THAT(message_of([&] { Fields(value, "s.json").integer("b"); }), HasSubstr("s.json: b: must be a whole number, is 1.5"));
-  EXPECT_THAT(message_of([&] { Fields(value, "s.json").integers("c"); }), HasSubstr("s.json: c[1]: must be a whole number"));
-  EXPECT_THAT(message_of([&] { Fields(value, "s.json").text("d"); }), HasSubstr("s.json: d: is missing"));
-  EXPECT_THAT(message_of([&] { Fields(Json(1), "s.json: x"); }), HasSubstr("s.json: x: must be an object"));
+  EXPECT_THAT(message_of([&] { Fields(value, "s.json").number("a"); }),
+              HasSubstr("s.json: a: must be a number, is a string"));
+  EXPECT_THAT(message_of([&] { Fields(value, "s.json").integer("b"); }),
+              HasSubstr("s.json: b: must be a whole number, is 1.5"));
+  EXPECT_THAT(message_of([&] { Fields(value, "s.json").integers("c"); }),
+              HasSubstr("s.json: c[1]: must be a whole number"));
+  EXPECT_THAT(message_of([&] { Fields(value, "s.json").text("d"); }),
+              HasSubstr("s.json: d: is missing"));
+  EXPECT_THAT(message_of([&] { Fields(Json(1), "s.json: x"); }),
+              HasSubstr("s.json: x: must be an object"));
 }
 
 TEST(Fields, AZeroIsKeptAndNotReplacedByTheFallback) {

@@ -11,7 +11,8 @@ namespace draftlab {
 // "Infinity", "-Infinity".
 std::string number_text(double value);
 
-// With `digits` significant digits, for people: significant(1234.5, 3) = "1230", (0.00123456, 3) = "0.00123".
+// With `digits` significant digits, for people: significant(1234.5, 3) = "1230", (0.00123456, 3) =
+// "0.00123".
 std::string significant(double value, int digits);
 
 // With `decimals` digits after the point, for people and aligned columns: "1.40".

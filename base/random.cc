@@ -28,7 +28,8 @@ uint64_t Random::next() {
 double Random::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
 uint64_t Random::below(uint64_t bound) {
-  const uint64_t limit = -bound % bound;  // 2^64 mod bound: values below it would favour small results
+  const uint64_t limit =
+      -bound % bound;  // 2^64 mod bound: values below it would favour small results
   while (true) {
     const uint64_t value = next();
     if (value >= limit) return value % bound;

@@ -6,8 +6,8 @@
 
 namespace draftlab {
 
-// A stream of random numbers that is a pure function of (seed, name, index): the same on every machine,
-// whatever ran before. SplitMix64 (Steele et al. 2014) from a hashed start.
+// A stream of random numbers that is a pure function of (seed, name, index): the same on every
+// machine, whatever ran before. SplitMix64 (Steele et al. 2014) from a hashed start.
 class Random {
  public:
   Random(uint64_t seed, std::string_view name, uint64_t index = 0);

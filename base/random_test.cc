@@ -13,7 +13,8 @@ TEST(Random, IsAPureFunctionOfSeedNameAndIndex) {
   EXPECT_NE(Random(1, "data", 2).next(), Random(2, "data", 2).next());
   EXPECT_NE(Random(1, "data", 2).next(), Random(1, "noise", 2).next());
   EXPECT_NE(Random(1, "data", 2).next(), Random(1, "data", 3).next());
-  // The value itself, so that a change of the generator is noticed: every cached result depends on it.
+  // The value itself, so that a change of the generator is noticed: every cached result depends on
+  // it.
   EXPECT_EQ(Random(1, "data", 2).next(), 5351176308760529173u);
 }
 

@@ -1,4 +1,5 @@
-// draftlab-worker: the program that holds tensors. `draftlab` starts one per segment and one to build a store.
+// draftlab-worker: the program that holds tensors. `draftlab` starts one per segment and one to
+// build a store.
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -26,11 +27,13 @@ constexpr char kUsage[] =
 
 std::atomic<bool> stop{false};
 
-// A worker that outlives its runner would train unseen: it stops (with a checkpoint) as the runner dies.
+// A worker that outlives its runner would train unseen: it stops (with a checkpoint) as the runner
+// dies.
 void stop_with_runner() {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   const char* runner = std::getenv("DRAFTLAB_RUNNER");
-  if (runner != nullptr && std::to_string(::getppid()) != runner) stop = true;  // it died before prctl
+  if (runner != nullptr && std::to_string(::getppid()) != runner)
+    stop = true;  // it died before prctl
 }
 
 int train(const std::filesystem::path& task_file) {

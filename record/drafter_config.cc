@@ -24,20 +24,24 @@ void check(const DrafterConfig& config, const Fields& fields) {
   require_between(config.draft_vocab_size, 2, config.vocab_size, fields.where("draft_vocab_size"));
   if (config.num_attention_heads % config.num_key_value_heads != 0) {
     throw Error(fields.where("num_key_value_heads"),
-                "must divide num_attention_heads (" + std::to_string(config.num_attention_heads) + "), is " +
-                    std::to_string(config.num_key_value_heads));
+                "must divide num_attention_heads (" + std::to_string(config.num_attention_heads) +
+                    "), is " + std::to_string(config.num_key_value_heads));
   }
-  if (config.head_dim % 2 != 0) throw Error(fields.where("head_dim"), "must be even, for rotary positions");
-  if (config.layer_types.empty()) throw Error(fields.where("layer_types"), "is empty; name at least one layer");
+  if (config.head_dim % 2 != 0)
+    throw Error(fields.where("head_dim"), "must be even, for rotary positions");
+  if (config.layer_types.empty())
+    throw Error(fields.where("layer_types"), "is empty; name at least one layer");
   for (size_t i = 0; i < config.layer_types.size(); ++i) {
     require_one_of(config.layer_types[i], {"full_attention", "sliding_attention"},
                    fields.where("layer_types") + "[" + std::to_string(i) + "]");
   }
-  const bool slides = std::count(config.layer_types.begin(), config.layer_types.end(), "sliding_attention") > 0;
+  const bool slides =
+      std::count(config.layer_types.begin(), config.layer_types.end(), "sliding_attention") > 0;
   if (slides) at_least(config.sliding_window, 1, "sliding_window");
   if (!slides && config.sliding_window != 0) {
-    throw Error(fields.where("sliding_window"), "is given, but no layer slides; remove it or name a "
-                                                "\"sliding_attention\" layer in layer_types");
+    throw Error(fields.where("sliding_window"),
+                "is given, but no layer slides; remove it or name a "
+                "\"sliding_attention\" layer in layer_types");
   }
 }
 
@@ -60,8 +64,8 @@ void read(Fields& fields, DrafterConfig& config) {
 
 }  // namespace
 
-DrafterConfig parse_drafter_config(const Json& value, const std::string& where, int64_t mask_token_id,
-                                   int64_t num_taps) {
+DrafterConfig parse_drafter_config(const Json& value, const std::string& where,
+                                   int64_t mask_token_id, int64_t num_taps) {
   DrafterConfig config;
   Fields fields(value, where);
   read(fields, config);
@@ -133,7 +137,8 @@ std::vector<ParameterShape> parameter_shapes(const DrafterConfig& config) {
     shapes.push_back({layer + "self_attn.q_proj.weight", {queries, hidden}});
     shapes.push_back({layer + "self_attn.v_proj.weight", {keys, hidden}});
   }
-  std::sort(shapes.begin(), shapes.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::sort(shapes.begin(), shapes.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
   return shapes;
 }
 

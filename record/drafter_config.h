@@ -8,32 +8,34 @@
 
 namespace draftlab {
 
-// A DFlash 1 drafter as plain data. Field names and meanings are those of Hugging Face's config.json of
-// published DFlash drafters, so that a team can paste theirs into a sweep file.
+// A DFlash 1 drafter as plain data. Field names and meanings are those of Hugging Face's
+// config.json of published DFlash drafters, so that a team can paste theirs into a sweep file.
 struct DrafterConfig {
-  int64_t hidden_size = 0;            // H; also the width of one tap and of the frozen embedding and head
-  int64_t intermediate_size = 0;      // I
-  int64_t num_attention_heads = 0;    // nh
-  int64_t num_key_value_heads = 0;    // nkv, divides nh
-  int64_t head_dim = 0;               // hd, even
+  int64_t hidden_size = 0;  // H; also the width of one tap and of the frozen embedding and head
+  int64_t intermediate_size = 0;         // I
+  int64_t num_attention_heads = 0;       // nh
+  int64_t num_key_value_heads = 0;       // nkv, divides nh
+  int64_t head_dim = 0;                  // hd, even
   std::vector<std::string> layer_types;  // one of "full_attention", "sliding_attention" per layer
-  int64_t sliding_window = 0;         // W, counts the query itself (SpecForge's convention); 0 without sliding layers
-  int64_t block_size = 0;             // B, the anchor's slot included; at least 2
-  int64_t vocab_size = 0;             // V of the target
-  int64_t draft_vocab_size = 0;       // V_d <= V; V where the drafter keeps the whole vocabulary
-  int64_t mask_token_id = 0;          // embedded in slots 1..B-1
-  int64_t num_taps = 0;               // L_t, tapped target layers
+  int64_t sliding_window =
+      0;  // W, counts the query itself (SpecForge's convention); 0 without sliding layers
+  int64_t block_size = 0;        // B, the anchor's slot included; at least 2
+  int64_t vocab_size = 0;        // V of the target
+  int64_t draft_vocab_size = 0;  // V_d <= V; V where the drafter keeps the whole vocabulary
+  int64_t mask_token_id = 0;     // embedded in slots 1..B-1
+  int64_t num_taps = 0;          // L_t, tapped target layers
   double rms_norm_eps = 1e-6;
   double rope_theta = 10000;
-  double initializer_range = 0.02;    // standard deviation of every initial matrix
+  double initializer_range = 0.02;  // standard deviation of every initial matrix
 
   int64_t num_hidden_layers() const { return static_cast<int64_t>(layer_types.size()); }
 };
 
-// Reads the keys above (draft_vocab_size defaults to vocab_size; mask_token_id and num_taps come from the
-// store, not from this object). Unknown keys and impossible values are errors that name the key.
-DrafterConfig parse_drafter_config(const Json& value, const std::string& where, int64_t mask_token_id,
-                                   int64_t num_taps);
+// Reads the keys above (draft_vocab_size defaults to vocab_size; mask_token_id and num_taps come
+// from the store, not from this object). Unknown keys and impossible values are errors that name
+// the key.
+DrafterConfig parse_drafter_config(const Json& value, const std::string& where,
+                                   int64_t mask_token_id, int64_t num_taps);
 JsonObject to_json(const DrafterConfig& config);
 // Reads back what to_json wrote (all keys present).
 DrafterConfig drafter_config_from_json(const Json& value, const std::string& where);
@@ -45,7 +47,8 @@ struct ParameterShape {
 };
 
 // The trained tensors of a drafter, sorted by name: fc.weight [H, L_t*H], hidden_norm.weight [H],
-// layers.{i}...., norm.weight [H] (docs/drafter.md). The embedding and the head are the target's, frozen.
+// layers.{i}...., norm.weight [H] (docs/drafter.md). The embedding and the head are the target's,
+// frozen.
 std::vector<ParameterShape> parameter_shapes(const DrafterConfig& config);
 
 }  // namespace draftlab

@@ -17,7 +17,8 @@ void append_line(const std::filesystem::path& file, const JsonObject& object) {
   const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   const std::string line = canonical(object) + "\n";
   // One write, so that lines of two processes cannot mix.
-  const bool written = fd >= 0 && ::write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  const bool written =
+      fd >= 0 && ::write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
   const int code = errno;
   if (fd >= 0) ::close(fd);
   if (!written) throw Error(file.string(), std::string("cannot append: ") + std::strerror(code));

@@ -7,8 +7,8 @@
 
 namespace draftlab {
 
-// One life of a worker. Seconds measured in company are not seconds measured alone: overlaps of these
-// intervals say which.
+// One life of a worker. Seconds measured in company are not seconds measured alone: overlaps of
+// these intervals say which.
 struct WorkerEvent {
   std::string segment;
   double start = 0, end = 0;  // seconds since 1970; end 0: still running, or the runner died
@@ -16,7 +16,8 @@ struct WorkerEvent {
   int64_t threads = 1;
 };
 
-// events.jsonl grows by one line at each start and one at each end; reading joins them, in order of start.
+// events.jsonl grows by one line at each start and one at each end; reading joins them, in order of
+// start.
 void append_start(const std::filesystem::path& file, const WorkerEvent& event);
 void append_end(const std::filesystem::path& file, const WorkerEvent& event);
 // Nothing recorded yet gives an empty list. A torn last line is ignored.

@@ -14,11 +14,14 @@
 namespace draftlab {
 namespace {
 
-JsonArray to_array(const std::vector<double>& values) { return JsonArray(values.begin(), values.end()); }
+JsonArray to_array(const std::vector<double>& values) {
+  return JsonArray(values.begin(), values.end());
+}
 
 std::vector<double> numbers(Fields& fields, const char* key) {
   std::vector<double> values;
-  for (const Json& value : fields.array(key)) values.push_back(json_number(value, fields.where(key)));
+  for (const Json& value : fields.array(key))
+    values.push_back(json_number(value, fields.where(key)));
   return values;
 }
 
@@ -119,7 +122,8 @@ MetricsLog::MetricsLog(std::filesystem::path file, int64_t keep_step) : file_(st
   std::string text;
   size_t evaluation = 0;
   const auto add_evaluations_up_to = [&](int64_t step) {
-    for (; evaluation < kept.evaluations.size() && kept.evaluations[evaluation].step <= step; ++evaluation) {
+    for (; evaluation < kept.evaluations.size() && kept.evaluations[evaluation].step <= step;
+         ++evaluation) {
       text += canonical(to_json(kept.evaluations[evaluation])) + "\n";
     }
   };
@@ -131,7 +135,8 @@ MetricsLog::MetricsLog(std::filesystem::path file, int64_t keep_step) : file_(st
   add_evaluations_up_to(keep_step);
   replace_file(file_, text);
   descriptor_ = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (descriptor_ < 0) throw Error(file_.string(), std::string("cannot append: ") + std::strerror(errno));
+  if (descriptor_ < 0)
+    throw Error(file_.string(), std::string("cannot append: ") + std::strerror(errno));
 }
 
 MetricsLog::~MetricsLog() { ::close(descriptor_); }
@@ -144,19 +149,22 @@ void MetricsLog::flush() {
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw Error(file_.string(), std::string("cannot write: ") + std::strerror(errno));
+    if (written < 0)
+      throw Error(file_.string(), std::string("cannot write: ") + std::strerror(errno));
     bytes.remove_prefix(written);
   }
   buffer_.clear();
-  if (::fsync(descriptor_) != 0) throw Error(file_.string(), std::string("cannot sync: ") + std::strerror(errno));
+  if (::fsync(descriptor_) != 0)
+    throw Error(file_.string(), std::string("cannot sync: ") + std::strerror(errno));
 }
 
 void write_baselines(const std::filesystem::path& file, const Baselines& baselines) {
-  replace_file(file, pretty(JsonObject{
-                         {"bigram_acceptance_length", baselines.bigram_acceptance_length},
-                         {"bigram_acceptance_length_argmax", baselines.bigram_acceptance_length_argmax},
-                         {"blocks", baselines.blocks},
-                         {"prompts", baselines.prompts}}));
+  replace_file(file,
+               pretty(JsonObject{
+                   {"bigram_acceptance_length", baselines.bigram_acceptance_length},
+                   {"bigram_acceptance_length_argmax", baselines.bigram_acceptance_length_argmax},
+                   {"blocks", baselines.blocks},
+                   {"prompts", baselines.prompts}}));
 }
 
 Baselines read_baselines(const std::filesystem::path& file) {

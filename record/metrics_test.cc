@@ -28,7 +28,8 @@ class MetricsFile : public ::testing::Test {
   void log_steps(MetricsLog& log, int64_t first, int64_t last) {
     for (int64_t step = first; step <= last; ++step) {
       if (step > 0) log.add(StepRow{.step = step, .loss = 0.1 * static_cast<double>(step)});
-      if (step % 2 == 0) log.add(EvaluationRow{.step = step, .split = "held_out", .slot_accuracy = {0.5}});
+      if (step % 2 == 0)
+        log.add(EvaluationRow{.step = step, .split = "held_out", .slot_accuracy = {0.5}});
       log.flush();
     }
   }

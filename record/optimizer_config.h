@@ -11,23 +11,24 @@ namespace draftlab {
 // "adamw.beta1" (a nested object "adamw").
 struct OptimizerOption {
   std::string key;
-  Json fallback;                      // the default; null: required
-  double low = 0, high = 0;           // numbers must lie in [low, high]; both 0: no range
-  std::vector<std::string> choices;   // strings must be one of these
-  std::string meaning;                // one sentence for --help and the report
+  Json fallback;                     // the default; null: required
+  double low = 0, high = 0;          // numbers must lie in [low, high]; both 0: no range
+  std::vector<std::string> choices;  // strings must be one of these
+  std::string meaning;               // one sentence for --help and the report
 };
 
 // What planning and reporting must know of an optimizer; its mathematics is in `optim`.
 struct OptimizerKind {
-  std::string name;                   // "adamw", "muon", "normuon", "turbo_muon"
-  std::string summary;                // one sentence
-  std::string source;                 // paper or project the defaults come from
-  std::string matrix_rule;            // the update rule that 2-D weights get by default, e.g. "muon"
+  std::string name;         // "adamw", "muon", "normuon", "turbo_muon"
+  std::string summary;      // one sentence
+  std::string source;       // paper or project the defaults come from
+  std::string matrix_rule;  // the update rule that 2-D weights get by default, e.g. "muon"
   std::vector<OptimizerOption> options;
 };
 
 const std::vector<OptimizerKind>& optimizer_kinds();
-const OptimizerKind& optimizer_kind(const std::string& name, const std::string& where);  // throws Error
+const OptimizerKind& optimizer_kind(const std::string& name,
+                                    const std::string& where);  // throws Error
 
 // An optimizer with every option resolved. Canonical JSON of it is part of a segment's id.
 struct OptimizerConfig {
@@ -42,13 +43,14 @@ struct OptimizerConfig {
   double learning_rate() const { return number("learning_rate"); }
 };
 
-// Reads {"kind": ..., options...}; fills in defaults; unknown keys, wrong types and ranges are errors.
+// Reads {"kind": ..., options...}; fills in defaults; unknown keys, wrong types and ranges are
+// errors.
 OptimizerConfig parse_optimizer_config(const Json& value, const std::string& where);
 JsonObject to_json(const OptimizerConfig& config);  // {"kind":..., ...all options}
 
-// The same where any option may be a list: the grid of all combinations, in the order of the lists, the
-// last list fastest. Empty lists are errors; equal points ("1e-3, 0.001") collapse, each with one line
-// in `notices`.
+// The same where any option may be a list: the grid of all combinations, in the order of the lists,
+// the last list fastest. Empty lists are errors; equal points ("1e-3, 0.001") collapse, each with
+// one line in `notices`.
 std::vector<OptimizerConfig> parse_optimizer_grid(const Json& value, const std::string& where,
                                                   std::vector<std::string>& notices);
 

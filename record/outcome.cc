@@ -19,10 +19,14 @@ OutcomeKind outcome_kind(const std::string& name, const std::string& where) {
 
 std::string outcome_name(OutcomeKind kind) {
   switch (kind) {
-    case OutcomeKind::kDone: return "done";
-    case OutcomeKind::kDiverged: return "diverged";
-    case OutcomeKind::kFailed: return "failed";
-    case OutcomeKind::kInterrupted: return "interrupted";
+    case OutcomeKind::kDone:
+      return "done";
+    case OutcomeKind::kDiverged:
+      return "diverged";
+    case OutcomeKind::kFailed:
+      return "failed";
+    case OutcomeKind::kInterrupted:
+      return "interrupted";
   }
   return "";
 }

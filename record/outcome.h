@@ -7,17 +7,18 @@
 
 namespace draftlab {
 
-// How a segment ended. Done and Diverged are results; Failed and Interrupted are not, and run again on
-// resume. The names are part of the format on disk.
+// How a segment ended. Done and Diverged are results; Failed and Interrupted are not, and run again
+// on resume. The names are part of the format on disk.
 enum class OutcomeKind { kDone, kDiverged, kFailed, kInterrupted };
 std::string outcome_name(OutcomeKind kind);  // "done", "diverged", "failed", "interrupted"
 
 struct Outcome {
   OutcomeKind kind = OutcomeKind::kFailed;
-  int64_t step = 0;              // last step whose update was applied
-  std::string reason;            // why it diverged or failed; empty when done
-  std::string weights_hash;      // SHA-256 over all weights in name order; empty unless done
-  double train_seconds = 0;      // training steps only: data + model + optimizer, no evaluation, no checkpoint
+  int64_t step = 0;          // last step whose update was applied
+  std::string reason;        // why it diverged or failed; empty when done
+  std::string weights_hash;  // SHA-256 over all weights in name order; empty unless done
+  double train_seconds =
+      0;  // training steps only: data + model + optimizer, no evaluation, no checkpoint
   double data_seconds = 0, model_seconds = 0, optimizer_seconds = 0;
   int64_t peak_memory_bytes = 0;  // largest resident set of the worker
 };

@@ -8,13 +8,17 @@ namespace {
 
 constexpr int64_t kSchema = 1;  // of plan.json; a reader refuses any other
 
-JsonArray strings(const std::vector<std::string>& texts) { return JsonArray(texts.begin(), texts.end()); }
+JsonArray strings(const std::vector<std::string>& texts) {
+  return JsonArray(texts.begin(), texts.end());
+}
 
 JsonObject to_json(const PlannedRun& run) {
   return {{"name", run.name},
           {"arm", run.arm},
           {"optimizer", to_json(run.optimizer)},
-          {"seeds", JsonObject{{"weights", run.seeds.weights}, {"data", run.seeds.data}, {"noise", run.seeds.noise}}},
+          {"seeds", JsonObject{{"weights", run.seeds.weights},
+                               {"data", run.seeds.data},
+                               {"noise", run.seeds.noise}}},
           {"segments", strings(run.segments)}};
 }
 
@@ -34,11 +38,13 @@ PlannedRun run_from_json(const Json& value, const std::string& where) {
 
 PlannedSegment planned_segment_from_json(const Json& value, const std::string& where) {
   Fields fields(value, where);
-  PlannedSegment segment{fields.text("id"), segment_from_json(fields.any("config"), fields.where("config"))};
+  PlannedSegment segment{fields.text("id"),
+                         segment_from_json(fields.any("config"), fields.where("config"))};
   fields.finish();
   if (segment_id(segment.config) != segment.id) {
-    throw Error(fields.where("id"), "does not fit the configuration beside it; this file was edited: restore "
-                                    "it, or start a new folder");
+    throw Error(fields.where("id"),
+                "does not fit the configuration beside it; this file was edited: restore "
+                "it, or start a new folder");
   }
   return segment;
 }
@@ -86,7 +92,8 @@ PlanRecord read_plan(const std::filesystem::path& file) {
   plan.checkpoint_every = fields.integer("checkpoint_every");
   plan.notices = fields.texts("notices");
   for (const Json& run : fields.array("runs")) {
-    plan.runs.push_back(run_from_json(run, fields.where("runs") + "[" + std::to_string(plan.runs.size()) + "]"));
+    plan.runs.push_back(
+        run_from_json(run, fields.where("runs") + "[" + std::to_string(plan.runs.size()) + "]"));
   }
   for (const Json& segment : fields.array("segments")) {
     plan.segments.push_back(planned_segment_from_json(

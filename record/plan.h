@@ -10,8 +10,8 @@
 
 namespace draftlab {
 
-// A level of held-out quality fixed before anything ran; time to target counts the first evaluation that
-// reaches it.
+// A level of held-out quality fixed before anything ran; time to target counts the first evaluation
+// that reaches it.
 struct TargetLevel {
   std::string metric;  // "val_loss" or "acceptance_length"; "": no target
   double value = 0;
@@ -19,9 +19,9 @@ struct TargetLevel {
 
 // One curve of the report: a path through segments.
 struct PlannedRun {
-  std::string name;                 // unique; "muon lr=0.01 seed=1"
-  std::string arm;                  // name of the arm in the sweep file
-  OptimizerConfig optimizer;        // of its last segment
+  std::string name;           // unique; "muon lr=0.01 seed=1"
+  std::string arm;            // name of the arm in the sweep file
+  OptimizerConfig optimizer;  // of its last segment
   Seeds seeds;
   std::vector<std::string> segments;  // ids, in order
 };
@@ -31,14 +31,15 @@ struct PlannedSegment {
   SegmentConfig config;
 };
 
-// What plan.json holds: resolved once, frozen before anything runs, never derived from the sweep file again.
+// What plan.json holds: resolved once, frozen before anything runs, never derived from the sweep
+// file again.
 struct PlanRecord {
-  std::string name;                 // of the sweep
-  std::string sweep_file;           // where it came from
-  Json sweep;                       // its content as read
-  Json store;                       // the store's specification (or {"folder":...}) as read
+  std::string name;                    // of the sweep
+  std::string sweep_file;              // where it came from
+  Json sweep;                          // its content as read
+  Json store;                          // the store's specification (or {"folder":...}) as read
   std::filesystem::path store_folder;  // absolute
-  std::string store_hash;           // identity of the store; "" in a plan that is only shown
+  std::string store_hash;              // identity of the store; "" in a plan that is only shown
   TargetLevel target;
   int64_t checkpoint_every = 100;
   std::vector<PlannedSegment> segments;  // parents before children

@@ -31,7 +31,8 @@ std::optional<Progress> read_progress(const std::filesystem::path& file) {
   try {
     const Json value = read_json(file);
     Fields fields(value, file.string());
-    return Progress{fields.integer("step"), fields.integer("steps"), fields.number("steps_per_second")};
+    return Progress{fields.integer("step"), fields.integer("steps"),
+                    fields.number("steps_per_second")};
   } catch (const Error&) {
     return std::nullopt;
   }

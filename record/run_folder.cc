@@ -14,7 +14,8 @@ constexpr size_t kDigits = 9;
 
 std::filesystem::path SegmentFolder::checkpoint(int64_t step) const {
   char name[64];
-  std::snprintf(name, sizeof name, "%s%0*" PRId64 "%s", kPrefix, static_cast<int>(kDigits), step, kSuffix);
+  std::snprintf(name, sizeof name, "%s%0*" PRId64 "%s", kPrefix, static_cast<int>(kDigits), step,
+                kSuffix);
   return checkpoints() / name;
 }
 
@@ -37,7 +38,8 @@ std::optional<int64_t> SegmentFolder::last_checkpoint() const {
   std::optional<int64_t> last;
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(checkpoints(), none)) {
-    if (const auto step = checkpoint_step(entry.path())) last = std::max(last.value_or(*step), *step);
+    if (const auto step = checkpoint_step(entry.path()))
+      last = std::max(last.value_or(*step), *step);
   }
   return last;
 }

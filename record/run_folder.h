@@ -14,8 +14,10 @@ class RunFolder {
   const std::filesystem::path& root() const { return root_; }
   std::filesystem::path plan() const { return root_ / "plan.json"; }
   std::filesystem::path lock() const { return root_ / "lock"; }
-  std::filesystem::path events() const { return root_ / "events.jsonl"; }  // starts and ends of workers
-  std::filesystem::path store() const { return root_ / "store"; }          // unless another folder is given
+  std::filesystem::path events() const {
+    return root_ / "events.jsonl";
+  }                                                                // starts and ends of workers
+  std::filesystem::path store() const { return root_ / "store"; }  // unless another folder is given
   std::filesystem::path segments() const { return root_ / "segments"; }
   std::filesystem::path report() const { return root_ / "report"; }
   std::filesystem::path report_page() const { return report() / "index.html"; }
@@ -34,10 +36,14 @@ class SegmentFolder {
   const std::filesystem::path& root() const { return root_; }
   std::filesystem::path task() const { return root_ / "segment.json"; }
   std::filesystem::path metrics() const { return root_ / "metrics.jsonl"; }
-  std::filesystem::path outcome() const { return root_ / "outcome.json"; }    // written last, read first
-  std::filesystem::path progress() const { return root_ / "progress.json"; }  // step, rate: for the runner's eyes
-  std::filesystem::path log() const { return root_ / "log.txt"; }             // the worker's stdout and stderr
-  std::filesystem::path lock() const { return root_ / "lock"; }               // held by its worker
+  std::filesystem::path outcome() const {
+    return root_ / "outcome.json";
+  }  // written last, read first
+  std::filesystem::path progress() const {
+    return root_ / "progress.json";
+  }  // step, rate: for the runner's eyes
+  std::filesystem::path log() const { return root_ / "log.txt"; }  // the worker's stdout and stderr
+  std::filesystem::path lock() const { return root_ / "lock"; }    // held by its worker
   std::filesystem::path baselines() const { return root_ / "baselines.json"; }
   std::filesystem::path provenance() const { return root_ / "provenance.json"; }
   std::filesystem::path checkpoints() const { return root_ / "checkpoints"; }

@@ -37,7 +37,8 @@ TEST_F(Folder, TheLastCheckpointIsTheOneOfTheLargestStepAndHalfWrittenOnesDoNotC
 
 TEST_F(Folder, AnOutcomeReadsBack) {
   EXPECT_FALSE(read_outcome(root_ / "outcome.json").has_value());
-  const Outcome written{OutcomeKind::kDiverged, 7, "the loss is NaN", "", 1.5, 0.25, 1, 0.25, 1 << 20};
+  const Outcome written{
+      OutcomeKind::kDiverged, 7, "the loss is NaN", "", 1.5, 0.25, 1, 0.25, 1 << 20};
   write_outcome(root_ / "outcome.json", written);
   const Outcome read = read_outcome(root_ / "outcome.json").value();
   EXPECT_EQ(read.kind, OutcomeKind::kDiverged);

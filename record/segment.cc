@@ -51,16 +51,11 @@ SplitConfig read_split(Fields& fields) {
 }
 
 JsonObject to_json(const TrainingConfig& config) {
-  return {{"steps", config.steps},
-          {"sequences_per_step", config.sequences_per_step},
-          {"anchors", config.anchors},
-          {"schedule", config.schedule},
-          {"warmup", config.warmup},
-          {"clip", config.clip},
-          {"gamma", config.gamma},
-          {"labels", config.labels},
-          {"device", config.device},
-          {"threads", config.threads}};
+  return {{"steps", config.steps},     {"sequences_per_step", config.sequences_per_step},
+          {"anchors", config.anchors}, {"schedule", config.schedule},
+          {"warmup", config.warmup},   {"clip", config.clip},
+          {"gamma", config.gamma},     {"labels", config.labels},
+          {"device", config.device},   {"threads", config.threads}};
 }
 
 EvaluationConfig evaluation_from_json(const Json& value, const std::string& where) {
@@ -118,7 +113,8 @@ EvaluationConfig parse_evaluation(const Json& value, const std::string& where, i
 JsonObject to_json(const SegmentConfig& config) {
   return {{"drafter", to_json(config.drafter)},
           {"training", to_json(config.training)},
-          {"evaluation", JsonObject{{"steps", JsonArray(config.evaluation.steps.begin(), config.evaluation.steps.end())},
+          {"evaluation", JsonObject{{"steps", JsonArray(config.evaluation.steps.begin(),
+                                                        config.evaluation.steps.end())},
                                     {"stride", config.evaluation.stride}}},
           {"split", JsonObject{{"train", config.split.train},
                                {"tuning", config.split.tuning},
@@ -149,7 +145,8 @@ SegmentConfig segment_from_json(const Json& value, const std::string& where) {
   config.from_step = fields.integer("from_step");
   config.to_step = fields.integer("to_step");
   fields.finish();
-  require_between(config.to_step, config.from_step + 1, config.training.steps, fields.where("to_step"));
+  require_between(config.to_step, config.from_step + 1, config.training.steps,
+                  fields.where("to_step"));
   return config;
 }
 
@@ -177,8 +174,9 @@ SegmentTask read_task(const std::filesystem::path& file) {
   fields.finish();
   require_at_least(task.checkpoint_every, 1, fields.where("checkpoint_every"));
   if (segment_id(task.config) != task.id) {
-    throw Error(fields.where("id"), "is " + task.id + ", but the configuration below it has the id " +
-                                        segment_id(task.config) + "; this file was edited: plan it anew");
+    throw Error(fields.where("id"),
+                "is " + task.id + ", but the configuration below it has the id " +
+                    segment_id(task.config) + "; this file was edited: plan it anew");
   }
   return task;
 }

@@ -13,29 +13,30 @@
 namespace draftlab {
 
 struct TrainingConfig {
-  int64_t steps = 0;               // optimizer steps of the whole run; the schedule ends here
+  int64_t steps = 0;  // optimizer steps of the whole run; the schedule ends here
   int64_t sequences_per_step = 4;
-  int64_t anchors = 16;            // most anchors (blocks) per sequence and visit
+  int64_t anchors = 16;             // most anchors (blocks) per sequence and visit
   std::string schedule = "cosine";  // after warm-up: "cosine" to 0, or "constant"
-  double warmup = 0.04;            // share of `steps`
-  double clip = 1.0;               // largest global gradient norm; 0: no clipping
-  double gamma = 0;                // decay of the slot weights exp(-(k-1)/gamma); 0: none
-  std::string labels = "data";     // "data": the sequence's tokens; "argmax": the target's greedy choice
-  std::string device = "cpu";      // or "cuda"
-  int64_t threads = 1;             // of one worker; part of the identity, since it can change rounding
+  double warmup = 0.04;             // share of `steps`
+  double clip = 1.0;                // largest global gradient norm; 0: no clipping
+  double gamma = 0;                 // decay of the slot weights exp(-(k-1)/gamma); 0: none
+  std::string labels =
+      "data";  // "data": the sequence's tokens; "argmax": the target's greedy choice
+  std::string device = "cpu";  // or "cuda"
+  int64_t threads = 1;         // of one worker; part of the identity, since it can change rounding
 };
 
 struct EvaluationConfig {
-  std::vector<int64_t> steps;      // rising; always holds 0 and TrainingConfig::steps
-  int64_t stride = 4;              // an evaluation block starts at every stride-th eligible position
+  std::vector<int64_t> steps;  // rising; always holds 0 and TrainingConfig::steps
+  int64_t stride = 4;          // an evaluation block starts at every stride-th eligible position
 };
 
-// Which sequences of the store do what: its records in one fixed random order, first `train` of them, then
-// `tuning`, then `held_out`.
+// Which sequences of the store do what: its records in one fixed random order, first `train` of
+// them, then `tuning`, then `held_out`.
 struct SplitConfig {
   int64_t train = 0;
-  int64_t tuning = 0;              // rates are chosen on these; 0: none
-  int64_t held_out = 0;            // and the numbers that count come from these
+  int64_t tuning = 0;    // rates are chosen on these; 0: none
+  int64_t held_out = 0;  // and the numbers that count come from these
 };
 
 // Separate streams, so that arms with equal seeds see the same data from the same weights.
@@ -52,9 +53,9 @@ struct SegmentConfig {
   OptimizerConfig optimizer;
   std::vector<Route> routing;
   Seeds seeds;
-  std::string store;               // the store's identity: hash of its manifest
-  std::string parent;              // id of the segment whose last checkpoint this one starts from; "": none
-  int64_t from_step = 0;           // 0, or the parent's to_step
+  std::string store;      // the store's identity: hash of its manifest
+  std::string parent;     // id of the segment whose last checkpoint this one starts from; "": none
+  int64_t from_step = 0;  // 0, or the parent's to_step
   int64_t to_step = 0;
 };
 
@@ -69,8 +70,8 @@ TrainingConfig parse_training(const Json& value, const std::string& where);
 EvaluationConfig parse_evaluation(const Json& value, const std::string& where, int64_t steps);
 SplitConfig parse_split(const Json& value, const std::string& where);
 
-// segment.json: what one worker is told. Paths and habits that do not change the result stay outside of
-// the id.
+// segment.json: what one worker is told. Paths and habits that do not change the result stay
+// outside of the id.
 struct SegmentTask {
   std::string id;
   SegmentConfig config;
@@ -78,6 +79,7 @@ struct SegmentTask {
   int64_t checkpoint_every = 100;  // steps between checkpoints, besides the last step
 };
 void write_task(const std::filesystem::path& file, const SegmentTask& task);
-SegmentTask read_task(const std::filesystem::path& file);  // throws Error if the id does not fit the config
+SegmentTask read_task(
+    const std::filesystem::path& file);  // throws Error if the id does not fit the config
 
 }  // namespace draftlab

@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-const char* const kDrafter = R"({"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4,
+const char* const kDrafter =
+    R"({"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4,
   "num_key_value_heads": 2, "head_dim": 8, "layer_types": ["full_attention", "sliding_attention"],
   "sliding_window": 6, "block_size": 4, "vocab_size": 64})";
 
@@ -22,10 +23,14 @@ SegmentConfig example() {
   SegmentConfig config;
   config.drafter = parse_drafter_config(parse_json(kDrafter, "s.json"), "s.json: drafter", 0, 3);
   config.training = parse_training(parse_json(R"({"steps": 100})", "s.json"), "s.json: training");
-  config.evaluation = parse_evaluation(parse_json(R"({"every": 30})", "s.json"), "s.json: evaluation", 100);
-  config.split = parse_split(parse_json(R"({"train": 10, "held_out": 2})", "s.json"), "s.json: split");
-  config.optimizer = parse_optimizer_config(parse_json(R"({"kind": "muon"})", "s.json"), "s.json: arms[0]");
-  config.routing = route(parameter_shapes(config.drafter), config.optimizer, default_routing(), "s.json: arms[0]");
+  config.evaluation =
+      parse_evaluation(parse_json(R"({"every": 30})", "s.json"), "s.json: evaluation", 100);
+  config.split =
+      parse_split(parse_json(R"({"train": 10, "held_out": 2})", "s.json"), "s.json: split");
+  config.optimizer =
+      parse_optimizer_config(parse_json(R"({"kind": "muon"})", "s.json"), "s.json: arms[0]");
+  config.routing = route(parameter_shapes(config.drafter), config.optimizer, default_routing(),
+                         "s.json: arms[0]");
   config.seeds = {1, 2, 3};
   config.store = "abc";
   config.to_step = 100;
@@ -60,7 +65,8 @@ TEST(Segment, EveryFieldThatChangesTheResultChangesTheId) {
 }
 
 TEST(Segment, ATaskWhoseConfigurationWasEditedIsRefused) {
-  const fs::path file = fs::temp_directory_path() / ("draftlab_segment_test_" + std::to_string(::getpid()));
+  const fs::path file =
+      fs::temp_directory_path() / ("draftlab_segment_test_" + std::to_string(::getpid()));
   write_task(file, {segment_id(example()), example(), "/store", 10});
   EXPECT_EQ(read_task(file).config.to_step, 100);
   std::string text = read_file(file);
@@ -76,14 +82,20 @@ TEST(Segment, EvaluationStepsAlwaysHoldTheFirstAndTheLast) {
   };
   EXPECT_THAT(steps(R"({"every": 30})"), ::testing::ElementsAre(0, 30, 60, 90, 100));
   EXPECT_THAT(steps(R"({"at": [50, 10, 50]})"), ::testing::ElementsAre(0, 10, 50, 100));
-  EXPECT_THAT([&] { steps(R"({"at": [101]})"); }, ThrowsMessage<Error>(HasSubstr("x: at: must lie between 0 and 100")));
-  EXPECT_THAT([&] { steps(R"({"at": [1], "every": 2})"); }, ThrowsMessage<Error>(HasSubstr("give either")));
+  EXPECT_THAT([&] { steps(R"({"at": [101]})"); },
+              ThrowsMessage<Error>(HasSubstr("x: at: must lie between 0 and 100")));
+  EXPECT_THAT([&] { steps(R"({"at": [1], "every": 2})"); },
+              ThrowsMessage<Error>(HasSubstr("give either")));
 }
 
 TEST(DrafterConfig, CountsThePublishedParametersOfTheQwen27BDrafter) {
-  DrafterConfig config{.hidden_size = 5120, .intermediate_size = 17408, .num_attention_heads = 32,
-                       .num_key_value_heads = 8, .head_dim = 128,
-                       .layer_types = std::vector<std::string>(5, "full_attention"), .num_taps = 5};
+  DrafterConfig config{.hidden_size = 5120,
+                       .intermediate_size = 17408,
+                       .num_attention_heads = 32,
+                       .num_key_value_heads = 8,
+                       .head_dim = 128,
+                       .layer_types = std::vector<std::string>(5, "full_attention"),
+                       .num_taps = 5};
   int64_t count = 0;
   for (const auto& parameter : parameter_shapes(config)) count += parameter.count();
   EXPECT_EQ(count, 1730213120);
@@ -108,11 +120,18 @@ TEST(DrafterConfig, ImpossibleValuesAreErrorsThatNameTheKey) {
 }
 
 TEST(Plan, ReadsBackWhatWasWrittenAndRefusesAnEditedSegment) {
-  const fs::path file = fs::temp_directory_path() / ("draftlab_plan_test_" + std::to_string(::getpid()));
-  PlanRecord plan{.name = "</script>", .sweep_file = "s.json", .sweep = JsonObject{}, .store = JsonObject{},
-                  .store_folder = "/store", .store_hash = "abc", .target = {"val_loss", 5.5}};
+  const fs::path file =
+      fs::temp_directory_path() / ("draftlab_plan_test_" + std::to_string(::getpid()));
+  PlanRecord plan{.name = "</script>",
+                  .sweep_file = "s.json",
+                  .sweep = JsonObject{},
+                  .store = JsonObject{},
+                  .store_folder = "/store",
+                  .store_hash = "abc",
+                  .target = {"val_loss", 5.5}};
   plan.segments.push_back({segment_id(example()), example()});
-  plan.runs.push_back({"muon seed=1", "muon", example().optimizer, {1, 2, 3}, {segment_id(example())}});
+  plan.runs.push_back(
+      {"muon seed=1", "muon", example().optimizer, {1, 2, 3}, {segment_id(example())}});
   write_plan(file, plan);
   const PlanRecord read = read_plan(file);
   EXPECT_EQ(read.name, plan.name);
@@ -122,7 +141,8 @@ TEST(Plan, ReadsBackWhatWasWrittenAndRefusesAnEditedSegment) {
   std::string text = read_file(file);
   text.replace(text.find("\"gamma\": 0"), 10, "\"gamma\": 7");
   replace_file(file, text);
-  EXPECT_THAT([&] { read_plan(file); }, ThrowsMessage<Error>(HasSubstr("segments[0].id: does not fit")));
+  EXPECT_THAT([&] { read_plan(file); },
+              ThrowsMessage<Error>(HasSubstr("segments[0].id: does not fit")));
   fs::remove(file);
 }
 

@@ -32,7 +32,8 @@ at::Tensor to_tensor(const SafetensorsEntry& entry, const std::string& where) {
   for (const Dtype& dtype : kDtypes) {
     if (entry.dtype != dtype.name) continue;
     at::Tensor tensor = at::empty(entry.shape, dtype.type);
-    std::copy(entry.bytes.begin(), entry.bytes.end(), static_cast<char*>(tensor.mutable_data_ptr()));
+    std::copy(entry.bytes.begin(), entry.bytes.end(),
+              static_cast<char*>(tensor.mutable_data_ptr()));
     return tensor;
   }
   throw Error(where, "has the dtype " + entry.dtype + ", which no checkpoint holds");
@@ -80,7 +81,8 @@ Checkpoint read_checkpoint(const std::filesystem::path& path) {
   }
   const auto counter = [&](const char* name) {
     const auto found = file.metadata().find(name);
-    if (found == file.metadata().end()) throw Error(path.string(), std::string("has no counter ") + name);
+    if (found == file.metadata().end())
+      throw Error(path.string(), std::string("has no counter ") + name);
     return parse_number(found->second, path.string() + ": " + name);
   };
   checkpoint.step = static_cast<int64_t>(counter("step"));

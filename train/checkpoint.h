@@ -8,8 +8,9 @@
 
 namespace draftlab {
 
-// Everything that a run needs to go on as if it had never stopped: schedules, batches and anchors are
-// functions of the step. One safetensors file: "weights/NAME", "optimizer/NAME/BUFFER", counters as metadata.
+// Everything that a run needs to go on as if it had never stopped: schedules, batches and anchors
+// are functions of the step. One safetensors file: "weights/NAME", "optimizer/NAME/BUFFER",
+// counters as metadata.
 struct Checkpoint {
   NamedTensors weights;
   NamedTensors optimizer;

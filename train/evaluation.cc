@@ -9,7 +9,8 @@
 namespace draftlab {
 namespace {
 
-// Records of one forward pass: enough rows to keep the matrix products busy, few enough to stay small.
+// Records of one forward pass: enough rows to keep the matrix products busy, few enough to stay
+// small.
 constexpr size_t kSequencesPerBatch = 8;
 
 }  // namespace

@@ -10,8 +10,9 @@
 
 namespace draftlab {
 
-// Loss and acceptance on all evaluation blocks of these records; step, split, tokens and seconds are left to
-// the caller. The loss is pooled over labels, the acceptance over blocks. Deterministic.
+// Loss and acceptance on all evaluation blocks of these records; step, split, tokens and seconds
+// are left to the caller. The loss is pooled over labels, the acceptance over blocks.
+// Deterministic.
 EvaluationRow evaluate_drafter(Drafter& drafter, const NamedTensors& weights, TrainingData& data,
                                std::span<const int64_t> records);
 

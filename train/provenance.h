@@ -6,8 +6,8 @@
 
 namespace draftlab {
 
-// Writes where and with what a segment is computed: build, libtorch, CPU or GPU, threads. A flat JSON object
-// of strings and numbers; no host name.
+// Writes where and with what a segment is computed: build, libtorch, CPU or GPU, threads. A flat
+// JSON object of strings and numbers; no host name.
 void write_provenance(const std::filesystem::path& file, const TrainingConfig& training);
 
 }  // namespace draftlab

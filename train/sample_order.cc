@@ -8,8 +8,9 @@ namespace draftlab {
 SplitRecords split_records(const SplitConfig& config, int64_t size, const std::string& where) {
   const int64_t wanted = config.train + config.tuning + config.held_out;
   if (wanted > size) {
-    throw Error(where, "the split asks for " + std::to_string(wanted) + " sequences, the store has " +
-                           std::to_string(size) + "; ask for fewer, or build a larger store");
+    throw Error(where, "the split asks for " + std::to_string(wanted) +
+                           " sequences, the store has " + std::to_string(size) +
+                           "; ask for fewer, or build a larger store");
   }
   const std::vector<int64_t> order = permutation(size, Random(0, "split"));
   auto next = order.begin();
@@ -25,7 +26,8 @@ SplitRecords split_records(const SplitConfig& config, int64_t size, const std::s
   return split;
 }
 
-std::vector<Visit> visits_of_step(int64_t size, int64_t sequences_per_step, int64_t data_seed, int64_t step) {
+std::vector<Visit> visits_of_step(int64_t size, int64_t sequences_per_step, int64_t data_seed,
+                                  int64_t step) {
   std::vector<Visit> visits;
   std::vector<int64_t> order;
   int64_t order_epoch = -1;

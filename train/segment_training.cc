@@ -26,8 +26,8 @@
 namespace draftlab {
 namespace {
 
-// A batch loss above this multiple of the first one (or of a uniform guess, if that is larger) will not come
-// back: the run has exploded.
+// A batch loss above this multiple of the first one (or of a uniform guess, if that is larger) will
+// not come back: the run has exploded.
 constexpr double kExplosion = 5;
 constexpr double kProgressSeconds = 0.5;
 
@@ -64,8 +64,11 @@ class SegmentTraining {
         resumed_(folder.last_checkpoint().has_value()),
         data_(config_, task.store_folder),
         drafter_(config_.drafter, data_.frozen().embedding.to(at::Device(config_.training.device)),
-                 data_.vocabulary().head_rows(data_.frozen().head).to(at::Device(config_.training.device))) {
-    for (auto& [name, weight] : state_.weights) weight = weight.to(at::Device(config_.training.device));
+                 data_.vocabulary()
+                     .head_rows(data_.frozen().head)
+                     .to(at::Device(config_.training.device))) {
+    for (auto& [name, weight] : state_.weights)
+      weight = weight.to(at::Device(config_.training.device));
     optimizer_.emplace(config_.optimizer, config_.routing, state_.weights);
     if (!state_.optimizer.empty()) optimizer_->load_state(state_.optimizer);
     log_.emplace(folder_.metrics(), resumed_ ? state_.step : -1);
@@ -83,11 +86,13 @@ class SegmentTraining {
         return outcome(OutcomeKind::kDiverged, reason);
       }
       const bool last = state_.step == config_.to_step;
-      if (std::binary_search(config_.evaluation.steps.begin(), config_.evaluation.steps.end(), state_.step)) {
+      if (std::binary_search(config_.evaluation.steps.begin(), config_.evaluation.steps.end(),
+                             state_.step)) {
         evaluate();
       }
       if (last || stop || state_.step % task_.checkpoint_every == 0) save();
-      if (stop && !last) return outcome(OutcomeKind::kInterrupted, "stopped by a signal; resume goes on from here");
+      if (stop && !last)
+        return outcome(OutcomeKind::kInterrupted, "stopped by a signal; resume goes on from here");
       report_progress();
     }
     Outcome done = outcome(OutcomeKind::kDone, "");
@@ -131,11 +136,13 @@ class SegmentTraining {
   std::string divergence(const StepRow& row) const {
     const std::string at = " at step " + std::to_string(state_.step + 1);
     if (!std::isfinite(row.loss)) return "the training loss is " + number_text(row.loss) + at;
-    if (!std::isfinite(row.gradient_norm)) return "the gradient norm is " + number_text(row.gradient_norm) + at;
+    if (!std::isfinite(row.gradient_norm))
+      return "the gradient norm is " + number_text(row.gradient_norm) + at;
     const double uniform = std::log(static_cast<double>(config_.drafter.draft_vocab_size));
     const double limit = kExplosion * std::max(state_.first_loss, uniform);
     if (row.loss > limit) {
-      return "the training loss is " + significant(row.loss, 4) + at + ", above " + significant(limit, 4) +
+      return "the training loss is " + significant(row.loss, 4) + at + ", above " +
+             significant(limit, 4) +
              " (five times the loss of the first step or of a uniform guess)";
     }
     return "";
@@ -173,7 +180,8 @@ class SegmentTraining {
     seconds_since_progress_ += progress_watch_.lap();
     ++steps_since_progress_;
     if (seconds_since_progress_ < kProgressSeconds) return;
-    write_progress(folder_.progress(), {state_.step, config_.to_step, steps_since_progress_ / seconds_since_progress_});
+    write_progress(folder_.progress(),
+                   {state_.step, config_.to_step, steps_since_progress_ / seconds_since_progress_});
     seconds_since_progress_ = 0;
     steps_since_progress_ = 0;
   }
@@ -210,7 +218,9 @@ Outcome train_segment(const SegmentTask& task, const std::filesystem::path& segm
                       const std::atomic<bool>& stop) {
   const SegmentFolder folder(segment_folder);
   const auto finished = read_outcome(folder.outcome());
-  if (finished && (finished->kind == OutcomeKind::kDone || finished->kind == OutcomeKind::kDiverged)) return *finished;
+  if (finished &&
+      (finished->kind == OutcomeKind::kDone || finished->kind == OutcomeKind::kDiverged))
+    return *finished;
   std::filesystem::remove(folder.outcome());
   std::filesystem::create_directories(folder.checkpoints());
   at::set_num_threads(static_cast<int>(task.config.training.threads));

@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 class SegmentTraining : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    root_ = fs::temp_directory_path() / ("draftlab_segment_training_test_" + std::to_string(::getpid()));
+    root_ = fs::temp_directory_path() /
+            ("draftlab_segment_training_test_" + std::to_string(::getpid()));
     make_folder(root_);
     const fs::path specification = fs::path(DRAFTLAB_SOURCE_DIR) / "sweeps/stores/made_up.json";
     manifest_ = capture_store(read_store_specification(specification), root_ / "store");
@@ -45,7 +46,8 @@ class SegmentTraining : public ::testing::Test {
     config.evaluation = {.steps = {0, 4, 8, 12}, .stride = 2};
     config.split = {.train = 20, .tuning = 4, .held_out = 6};
     config.optimizer = parse_optimizer_config(parse_json(optimizer, "test"), "test");
-    config.routing = route(parameter_shapes(config.drafter), config.optimizer, default_routing(), "test");
+    config.routing =
+        route(parameter_shapes(config.drafter), config.optimizer, default_routing(), "test");
     config.seeds = {1, 2, 3};
     config.store = manifest_.hash();
     config.to_step = 12;
@@ -94,7 +96,8 @@ TEST_F(SegmentTraining, LearnsAndEvaluatesAtThePlannedSteps) {
   EXPECT_EQ(outcome.weights_hash.size(), 64u);
   const Metrics rows = metrics("learns");
   std::vector<int64_t> held_out, tuning;
-  for (const auto& row : rows.evaluations) (row.split == "held_out" ? held_out : tuning).push_back(row.step);
+  for (const auto& row : rows.evaluations)
+    (row.split == "held_out" ? held_out : tuning).push_back(row.step);
   EXPECT_THAT(held_out, ::testing::ElementsAre(0, 4, 8, 12));
   EXPECT_EQ(tuning, held_out);
   EXPECT_LT(rows.evaluations.back().loss, rows.evaluations.front().loss);
@@ -105,7 +108,8 @@ TEST_F(SegmentTraining, LearnsAndEvaluatesAtThePlannedSteps) {
 }
 
 TEST_F(SegmentTraining, StoppedAtEveryStepAndResumedItEqualsARunThatNeverStopped) {
-  for (const char* optimizer : {R"({"kind": "adamw"})", R"({"kind": "normuon"})", R"({"kind": "turbo_muon"})"}) {
+  for (const char* optimizer :
+       {R"({"kind": "adamw"})", R"({"kind": "normuon"})", R"({"kind": "turbo_muon"})"}) {
     const SegmentConfig segment = config(optimizer);
     const Outcome whole = train(segment, "whole");
     Outcome stopped;
@@ -154,8 +158,9 @@ TEST_F(SegmentTraining, AChildWithoutItsParentsCheckpointIsRefusedByName) {
   SegmentConfig child = config();
   child.parent = "0123456789abcdef";
   child.from_step = 7;
-  EXPECT_THAT([&] { train(child, "orphan"); },
-              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("the parent segment 0123456789abcdef")));
+  EXPECT_THAT(
+      [&] { train(child, "orphan"); },
+      ::testing::ThrowsMessage<Error>(::testing::HasSubstr("the parent segment 0123456789abcdef")));
 }
 
 TEST_F(SegmentTraining, ArmsOfOneSeedStartFromTheSameWeightsAndSeeTheSameData) {
@@ -178,7 +183,8 @@ TEST_F(SegmentTraining, SeparateSeedsChangeSeparateThings) {
   };
   const auto base = first_losses({1, 2, 3}, "seeds_base");
   EXPECT_NE(first_losses({9, 2, 3}, "seeds_weights").first, base.first);
-  const auto data = first_losses({1, 9, 3}, "seeds_data"), noise = first_losses({1, 2, 9}, "seeds_noise");
+  const auto data = first_losses({1, 9, 3}, "seeds_data"),
+             noise = first_losses({1, 2, 9}, "seeds_noise");
   EXPECT_EQ(data.first, base.first);
   EXPECT_NE(data.second, base.second);
   EXPECT_EQ(noise.first, base.first);
@@ -194,7 +200,8 @@ TEST_F(SegmentTraining, AnExplodingRunEndsAsDivergedAndKeepsItsNumbers) {
   EXPECT_THAT(outcome.reason, ::testing::HasSubstr("the training loss is"));
   EXPECT_TRUE(outcome.weights_hash.empty());
   EXPECT_EQ(metrics("exploding").steps.back().step, outcome.step + 1);
-  EXPECT_EQ(train(segment, "exploding").step, outcome.step) << "a diverged segment never runs again";
+  EXPECT_EQ(train(segment, "exploding").step, outcome.step)
+      << "a diverged segment never runs again";
 }
 
 TEST_F(SegmentTraining, AnotherStoreThanThePlannedOneIsRefused) {

@@ -16,14 +16,15 @@ void check(const StoreReader& store, const SegmentConfig& config) {
   const StoreManifest& manifest = store.manifest();
   const std::string where = store.folder().string();
   if (manifest.hash() != config.store) {
-    throw Error(where, "is another store than the planned one (hash " + manifest.hash().substr(0, 12) +
-                           ", planned " + config.store.substr(0, 12) +
+    throw Error(where, "is another store than the planned one (hash " +
+                           manifest.hash().substr(0, 12) + ", planned " +
+                           config.store.substr(0, 12) +
                            "); give the planned store, or start a new folder for this one");
   }
   const auto agree = [&](const char* what, int64_t in_store, int64_t in_drafter) {
     if (in_store == in_drafter) return;
-    throw Error(where, std::string(what) + " is " + std::to_string(in_store) + ", the drafter expects " +
-                           std::to_string(in_drafter));
+    throw Error(where, std::string(what) + " is " + std::to_string(in_store) +
+                           ", the drafter expects " + std::to_string(in_drafter));
   };
   agree("hidden_size", manifest.hidden_size, config.drafter.hidden_size);
   agree("vocab_size", manifest.vocab_size, config.drafter.vocab_size);
@@ -32,21 +33,27 @@ void check(const StoreReader& store, const SegmentConfig& config) {
 }
 
 // Drops the records in which no block fits.
-void keep_usable(StoreReader& store, std::vector<int64_t>& records, const char* use, auto has_anchors) {
+void keep_usable(StoreReader& store, std::vector<int64_t>& records, const char* use,
+                 auto has_anchors) {
   std::erase_if(records, [&](int64_t index) { return !has_anchors(store.record(index)); });
   if (records.empty()) {
-    throw Error(store.folder().string(), std::string("no ") + use +
-                                             " sequence has room for a block; use longer responses or a "
-                                             "smaller block_size");
+    throw Error(store.folder().string(),
+                std::string("no ") + use +
+                    " sequence has room for a block; use longer responses or a "
+                    "smaller block_size");
   }
 }
 
 SplitRecords usable_split(StoreReader& store, const SegmentConfig& config) {
   check(store, config);
   SplitRecords split = split_records(config.split, store.size(), store.folder().string());
-  const auto trains = [](const StoreRecord& record) { return !eligible_anchors(record.loss_mask).empty(); };
+  const auto trains = [](const StoreRecord& record) {
+    return !eligible_anchors(record.loss_mask).empty();
+  };
   const auto evaluates = [&](const StoreRecord& record) {
-    return !evaluation_anchors(record.loss_mask, config.drafter.block_size, config.evaluation.stride).empty();
+    return !evaluation_anchors(record.loss_mask, config.drafter.block_size,
+                               config.evaluation.stride)
+                .empty();
   };
   keep_usable(store, split.train, "training", trains);
   keep_usable(store, split.held_out, "held-out", evaluates);
@@ -62,7 +69,8 @@ TrainingData::TrainingData(const SegmentConfig& config, const std::filesystem::p
       split_(usable_split(store_, config)),
       vocabulary_(config.drafter.draft_vocab_size == config.drafter.vocab_size
                       ? DraftVocabulary::whole(config.drafter.vocab_size)
-                      : DraftVocabulary::most_frequent(records(split_.train), config.drafter.vocab_size,
+                      : DraftVocabulary::most_frequent(records(split_.train),
+                                                       config.drafter.vocab_size,
                                                        config.drafter.draft_vocab_size)),
       frozen_(load_frozen(store_.manifest())) {}
 
@@ -74,13 +82,13 @@ std::vector<StoreRecord> TrainingData::records(std::span<const int64_t> indices)
 
 BlockBatch TrainingData::training_batch(int64_t step) {
   std::vector<AnchoredSequence> sequences;
-  const auto visits = visits_of_step(static_cast<int64_t>(split_.train.size()), config_.training.sequences_per_step,
-                                     config_.seeds.data, step);
+  const auto visits = visits_of_step(static_cast<int64_t>(split_.train.size()),
+                                     config_.training.sequences_per_step, config_.seeds.data, step);
   for (const Visit& visit : visits) {
     const int64_t index = split_.train[visit.place];
     const StoreRecord record = store_.record(index);
-    sequences.push_back({record, draw_anchors(record.loss_mask, config_.training.anchors, config_.seeds.noise,
-                                              index, visit.epoch)});
+    sequences.push_back({record, draw_anchors(record.loss_mask, config_.training.anchors,
+                                              config_.seeds.noise, index, visit.epoch)});
   }
   return make_batch(sequences);
 }
@@ -88,8 +96,8 @@ BlockBatch TrainingData::training_batch(int64_t step) {
 std::vector<AnchoredSequence> TrainingData::evaluation_sequences(std::span<const int64_t> indices) {
   std::vector<AnchoredSequence> sequences;
   for (const StoreRecord& record : records(indices)) {
-    sequences.push_back(
-        {record, evaluation_anchors(record.loss_mask, config_.drafter.block_size, config_.evaluation.stride)});
+    sequences.push_back({record, evaluation_anchors(record.loss_mask, config_.drafter.block_size,
+                                                    config_.evaluation.stride)});
   }
   return sequences;
 }
@@ -114,7 +122,8 @@ Baselines TrainingData::bigram_baselines() {
   const int64_t block_size = config_.drafter.block_size;
   const std::vector<int64_t> drafts = chain.draft(sequences, block_size);
   std::vector<int64_t> prompts;
-  for (size_t i = 0; i < sequences.size(); ++i) prompts.insert(prompts.end(), sequences[i].anchors.size(), i);
+  for (size_t i = 0; i < sequences.size(); ++i)
+    prompts.insert(prompts.end(), sequences[i].anchors.size(), i);
   const auto acceptance = [&](LabelSource source) {
     AcceptanceCounter counter(block_size);
     const auto whole = DraftVocabulary::whole(config_.drafter.vocab_size);
@@ -122,7 +131,8 @@ Baselines TrainingData::bigram_baselines() {
     return counter.result();
   };
   const Acceptance data = acceptance(LabelSource::kData);
-  return {data.acceptance_length, acceptance(LabelSource::kArgmax).acceptance_length, data.blocks, data.prompts};
+  return {data.acceptance_length, acceptance(LabelSource::kArgmax).acceptance_length, data.blocks,
+          data.prompts};
 }
 
 }  // namespace draftlab

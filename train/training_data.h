@@ -16,9 +16,9 @@
 
 namespace draftlab {
 
-// What a segment trains and evaluates on: the store's records by use, the draft vocabulary counted on the
-// training part, and batches as pure functions of the step. Throws Error if the store is not the planned
-// one, does not fit the drafter, or has too few usable sequences.
+// What a segment trains and evaluates on: the store's records by use, the draft vocabulary counted
+// on the training part, and batches as pure functions of the step. Throws Error if the store is not
+// the planned one, does not fit the drafter, or has too few usable sequences.
 class TrainingData {
  public:
   TrainingData(const SegmentConfig& config, const std::filesystem::path& store_folder);
