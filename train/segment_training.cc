@@ -1,6 +1,7 @@
 #include "train/segment_training.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <sys/resource.h>
 
@@ -35,6 +36,14 @@ int64_t peak_memory_bytes() {
   rusage usage;
   ::getrusage(RUSAGE_SELF, &usage);
   return usage.ru_maxrss * 1024;
+}
+
+void require_device(const std::string& device) {
+  if (device != "cuda" || at::hasCUDA()) return;
+  throw Error(
+      "training.device",
+      "is \"cuda\", but this build or machine has no CUDA device; build with scripts/build cuda "
+      "where nvcc and a GPU are, or say \"cpu\"");
 }
 
 // The state that a segment starts from: its own last checkpoint, its parent's, or initial weights.
@@ -222,6 +231,7 @@ Outcome train_segment(const SegmentTask& task, const std::filesystem::path& segm
       (finished->kind == OutcomeKind::kDone || finished->kind == OutcomeKind::kDiverged))
     return *finished;
   std::filesystem::remove(folder.outcome());
+  require_device(task.config.training.device);
   std::filesystem::create_directories(folder.checkpoints());
   at::set_num_threads(static_cast<int>(task.config.training.threads));
   write_provenance(folder.provenance(), task.config.training);

@@ -1,5 +1,6 @@
 #include "train/segment_training.h"
 
+#include <ATen/Context.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -209,6 +210,15 @@ TEST_F(SegmentTraining, AnotherStoreThanThePlannedOneIsRefused) {
   segment.store = "another";
   EXPECT_THAT([&] { train(segment, "other_store"); },
               ::testing::ThrowsMessage<Error>(::testing::HasSubstr("store")));
+}
+
+TEST_F(SegmentTraining, ADeviceThatIsNotThereIsRefusedWithAdvice) {
+  if (at::hasCUDA()) GTEST_SKIP();
+  SegmentConfig segment = config();
+  segment.training.device = "cuda";
+  EXPECT_THAT(
+      [&] { train(segment, "cuda"); },
+      ::testing::ThrowsMessage<Error>(::testing::HasSubstr("has no CUDA device; build with")));
 }
 
 TEST_F(SegmentTraining, ThreadsOfTheProcessDoNotMatterOnlyThoseOfThePlan) {
