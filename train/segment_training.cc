@@ -80,6 +80,7 @@ class SegmentTraining {
       weight = weight.to(at::Device(config_.training.device));
     optimizer_.emplace(config_.optimizer, config_.routing, state_.weights);
     if (!state_.optimizer.empty()) optimizer_->load_state(state_.optimizer);
+    state_.optimizer.clear();  // the optimizer has its own copy
     log_.emplace(folder_.metrics(), resumed_ ? state_.step : -1);
   }
 
