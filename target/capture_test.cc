@@ -268,7 +268,8 @@ TEST_F(Capture, AHuggingFaceTargetWorksFromTokenIdsAndNeedsThem) {
   replace_file(specification_.prompts.file,
                R"({"id": "lily", "token_ids": [1, 403, 407, 261, 378]})");
   const StoreManifest manifest = capture_store(specification_, folder_ / "s");
-  EXPECT_EQ(manifest.target_file, fs::canonical(model).string());
+  EXPECT_TRUE(fs::path(manifest.target_file).is_absolute());
+  EXPECT_TRUE(fs::equivalent(manifest.target_file, model));
   const FrozenTensors frozen = load_frozen(manifest);
   EXPECT_TRUE(frozen.head.is_same(frozen.embedding));  // tied
   replace_file(specification_.prompts.file, R"({"id": "lily", "prompt": "Once"})");
