@@ -166,22 +166,29 @@ void ShardCapture::run_rows(const std::vector<TokenRow>& rows) {
     const at::Tensor logits = target_.logits(hidden.narrow(0, begin, size));
     const int64_t vocab_size = logits.size(1);
     const float* values = logits.data_ptr<float>();
+    const auto row_logits = [&](int64_t r) { return values + r * vocab_size; };
+    std::vector<int64_t> greedy(size);
     at::parallel_for(0, size, 1, [&](int64_t from, int64_t to) {
-      for (int64_t r = from; r < to; ++r) {
-        const TokenRow& row = rows[begin + r];
-        Sequence& sequence = sequences_[row.sequence];
-        const float* row_logits = values + r * vocab_size;
-        const int64_t greedy = argmax(row_logits, vocab_size);
-        if (!std::isfinite(row_logits[greedy])) {
-          throw Error("prompt " + sequence.stored.prompt_id,
-                      "the target's logits are not finite at position " +
-                          std::to_string(row.position) +
-                          "; its weights are damaged or do not fit its configuration");
-        }
-        sequence.stored.target_argmax[row.position] = static_cast<int32_t>(greedy);
-        if (row.position + 1 == static_cast<int64_t>(sequence.stored.token_ids.size())) {
-          choose_next(sequence, row_logits, greedy);
-        }
+      for (int64_t r = from; r < to; ++r) greedy[r] = argmax(row_logits(r), vocab_size);
+    });
+    // In order, so that the same row is named whatever the threads do.
+    std::vector<int64_t> last;  // rows whose sequences go on; each of another sequence
+    for (int64_t r = 0; r < size; ++r) {
+      const TokenRow& row = rows[begin + r];
+      StoredSequence& stored = sequences_[row.sequence].stored;
+      if (!std::isfinite(row_logits(r)[greedy[r]])) {
+        throw Error("prompt " + stored.prompt_id,
+                    "the target's logits are not finite at position " +
+                        std::to_string(row.position) +
+                        "; its weights are damaged or do not fit its configuration");
+      }
+      stored.target_argmax[row.position] = static_cast<int32_t>(greedy[r]);
+      if (row.position + 1 == static_cast<int64_t>(stored.token_ids.size())) last.push_back(r);
+    }
+    at::parallel_for(0, static_cast<int64_t>(last.size()), 1, [&](int64_t from, int64_t to) {
+      for (int64_t i = from; i < to; ++i) {
+        const int64_t r = last[i];
+        choose_next(sequences_[rows[begin + r].sequence], row_logits(r), greedy[r]);
       }
     });
   }
