@@ -103,7 +103,7 @@ TEST_F(LocalLauncherTest, AMissingProgramIsAnErrorThatNamesIt) {
 }
 
 TEST_F(LocalLauncherTest, AskingToStopSendsSigterm) {
-  LocalLauncher launcher(worker("trap 'echo stopped; exit 0' TERM; touch " + in_scratch("up") +
+  LocalLauncher launcher(worker("trap 'echo stopped; exit 0' TERM; : >" + in_scratch("up") +
                                 "; while :; do sleep 0.05; done"));
   launcher.start(segment_, folder_);
   wait_for("up");
@@ -129,7 +129,7 @@ TEST_F(LocalLauncherTest, NothingAWorkerStartedSurvivesIt) {
 
 TEST_F(LocalLauncherTest, TheLockShowsWhoLivesAndKeepsASecondWorkerOut) {
   EXPECT_FALSE(worker_lives(folder_.lock()));
-  LocalLauncher launcher(worker("touch " + in_scratch("up") + "; exec sleep 1000"));
+  LocalLauncher launcher(worker(": >" + in_scratch("up") + "; exec sleep 1000"));
   launcher.start(segment_, folder_);
   wait_for("up");
   EXPECT_TRUE(worker_lives(folder_.lock()));
@@ -144,8 +144,7 @@ TEST_F(LocalLauncherTest, TheLockShowsWhoLivesAndKeepsASecondWorkerOut) {
 TEST_F(LocalLauncherTest, ALeftoverIsFoundAndStopped) {
   for (const std::string trap : {"", "trap '' TERM; "}) {
     std::filesystem::remove(scratch_.path() / "up");
-    const auto script =
-        worker(trap + "touch " + in_scratch("up") + "; while :; do sleep 0.05; done");
+    const auto script = worker(trap + ": >" + in_scratch("up") + "; while :; do sleep 0.05; done");
     const pid_t runner = ::fork();
     if (runner == 0) {
       // Leaves without running destructors, as a killed runner does.
@@ -164,7 +163,7 @@ TEST_F(LocalLauncherTest, ALeftoverIsFoundAndStopped) {
 
 TEST_F(LocalLauncherTest, WorkersOfALauncherEndWithIt) {
   {
-    LocalLauncher launcher(worker("touch " + in_scratch("up") + "; exec sleep 1000"));
+    LocalLauncher launcher(worker(": >" + in_scratch("up") + "; exec sleep 1000"));
     launcher.start(segment_, folder_);
     wait_for("up");
   }
