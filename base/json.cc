@@ -234,6 +234,17 @@ Json read_json(const std::filesystem::path& file) {
   return parse_json(read_file(file), file.string());
 }
 
+void for_each_json_line(const std::filesystem::path& file,
+                        const std::function<void(const Json&, const std::string& where)>& visit) {
+  const std::string text = read_file(file);
+  int64_t number = 0;
+  for (size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos;
+       begin = end + 1) {
+    const std::string where = file.string() + ", line " + std::to_string(++number);
+    visit(parse_json(std::string_view(text).substr(begin, end - begin), where), where);
+  }
+}
+
 std::string canonical(const Json& value) {
   std::string out;
   write(value, true, -1, out);

@@ -23,6 +23,11 @@ using JsonArray = boost::json::array;
 Json parse_json(std::string_view text, const std::string& origin);
 Json read_json(const std::filesystem::path& file);
 
+// Calls visit(value, where) for each line of a log of JSON values; `where` is "FILE, line N". A torn last
+// line (a kill in the middle of a write) is not a line.
+void for_each_json_line(const std::filesystem::path& file,
+                        const std::function<void(const Json&, const std::string& where)>& visit);
+
 // One text per value: keys sorted, no spaces, shortest numbers (3.0 and 3 both give "3").
 // Not-finite numbers become the strings "NaN", "Infinity", "-Infinity". Ids are hashes of this
 // text.

@@ -42,16 +42,8 @@ void append_end(const std::filesystem::path& file, const WorkerEvent& event) {
 
 std::vector<WorkerEvent> read_events(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return {};
-  const std::string text = read_file(file);
   std::vector<WorkerEvent> events;
-  int64_t number = 0;
-  for (size_t begin = 0; begin < text.size();) {
-    ++number;
-    const size_t end = text.find('\n', begin);
-    if (end == std::string::npos) break;
-    const std::string where = file.string() + ", line " + std::to_string(number);
-    const Json value = parse_json(std::string_view(text).substr(begin, end - begin), where);
-    begin = end + 1;
+  for_each_json_line(file, [&](const Json& value, const std::string& where) {
     Fields fields(value, where);
     const std::string kind = fields.text("event");
     require_one_of(kind, {"start", "end"}, fields.where("event"));
@@ -69,7 +61,7 @@ std::vector<WorkerEvent> read_events(const std::filesystem::path& file) {
       }
     }
     fields.finish();
-  }
+  });
   return events;
 }
 

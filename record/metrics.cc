@@ -85,8 +85,7 @@ EvaluationRow evaluation_row(Fields& fields) {
   return row;
 }
 
-void parse_line(std::string_view line, const std::string& where, Metrics& metrics) {
-  const Json value = parse_json(line, where);
+void add_row(const Json& value, const std::string& where, Metrics& metrics) {
   Fields fields(value, where);
   const std::string kind = fields.text("row");
   require_one_of(kind, {"step", "evaluation"}, fields.where("row"));
@@ -101,17 +100,9 @@ void parse_line(std::string_view line, const std::string& where, Metrics& metric
 }  // namespace
 
 Metrics read_metrics(const std::filesystem::path& file) {
-  const std::string text = read_file(file);
   Metrics metrics;
-  int64_t number = 0;
-  for (size_t begin = 0; begin < text.size();) {
-    ++number;
-    const size_t end = text.find('\n', begin);
-    if (end == std::string::npos) break;  // torn by a kill; a resume writes it again
-    parse_line(std::string_view(text).substr(begin, end - begin),
-               file.string() + ", line " + std::to_string(number), metrics);
-    begin = end + 1;
-  }
+  for_each_json_line(
+      file, [&](const Json& value, const std::string& where) { add_row(value, where, metrics); });
   return metrics;
 }
 

@@ -4,10 +4,10 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "target/decoder_loops.h"
 
 namespace draftlab {
@@ -23,17 +23,6 @@ std::vector<int64_t> capacities(const std::span<const Prompt> prompts, int64_t m
     lengths.push_back(static_cast<int64_t>(prompt.token_ids.size()) + max_tokens);
   return lengths;
 }
-
-class Stopwatch {
- public:
-  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
-  ~Stopwatch() { seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  double& seconds_;
-  Clock::time_point start_ = Clock::now();
-};
 
 }  // namespace
 
@@ -98,10 +87,9 @@ void ShardCapture::prefill() {
   std::vector<TokenRow> rows;
   int64_t tokens = 0;
   const auto run = [&] {
-    {
-      const Stopwatch stopwatch(progress_.prompt_seconds);
-      run_rows(rows);
-    }
+    Stopwatch watch;
+    run_rows(rows);
+    progress_.prompt_seconds += watch.lap();
     rows.clear();
     progress_.prompt_tokens += std::exchange(tokens, 0);
     report();
@@ -110,12 +98,13 @@ void ShardCapture::prefill() {
     const StoredSequence& first = sequences_.front().stored;
     for (int64_t p = 0; p < shared; ++p) rows.push_back({0, p, first.token_ids[p]});
     run();
-    const Stopwatch stopwatch(progress_.prompt_seconds);
+    Stopwatch watch;
     for (size_t i = 1; i < sequences_.size(); ++i) {
       cache_.copy_prefix(0, static_cast<int64_t>(i), shared);
       std::copy_n(first.taps.begin(), shared * tap_width_, sequences_[i].stored.taps.begin());
       std::copy_n(first.target_argmax.begin(), shared, sequences_[i].stored.target_argmax.begin());
     }
+    progress_.prompt_seconds += watch.lap();
   }
   for (size_t i = 0; i < sequences_.size(); ++i) {
     const StoredSequence& s = sequences_[i].stored;
@@ -136,10 +125,9 @@ void ShardCapture::respond() {
       rows.push_back({static_cast<int64_t>(i), static_cast<int64_t>(ids.size()) - 1, ids.back()});
     }
     if (rows.empty()) return;
-    {
-      const Stopwatch stopwatch(progress_.response_seconds);
-      run_rows(rows);
-    }
+    Stopwatch watch;
+    run_rows(rows);
+    progress_.response_seconds += watch.lap();
     progress_.response_tokens += static_cast<int64_t>(rows.size());
     report();
   }

@@ -23,7 +23,7 @@ EvaluationRow evaluate_drafter(Drafter& drafter, const NamedTensors& weights, Tr
   for (size_t begin = 0; begin < records.size(); begin += kSequencesPerBatch) {
     const auto part = records.subspan(begin, std::min(kSequencesPerBatch, records.size() - begin));
     const auto sequences = data.evaluation_sequences(part);
-    const BlockBatch batch = data.evaluation_batch(sequences);
+    const BlockBatch batch = data.make_batch(sequences);
     at::Tensor argmax;
     const LossResult loss = drafter.loss_and_argmax(weights, batch, argmax);
     numerator += loss.numerator;

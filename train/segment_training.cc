@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
+#include "base/stopwatch.h"
 #include "model/drafter.h"
 #include "optim/clipping.h"
 #include "optim/optimizer.h"
@@ -21,7 +22,6 @@
 #include "train/checkpoint.h"
 #include "train/evaluation.h"
 #include "train/provenance.h"
-#include "train/stopwatch.h"
 #include "train/training_data.h"
 
 namespace draftlab {

@@ -102,10 +102,6 @@ std::vector<AnchoredSequence> TrainingData::evaluation_sequences(std::span<const
   return sequences;
 }
 
-BlockBatch TrainingData::evaluation_batch(std::span<const AnchoredSequence> sequences) const {
-  return make_batch(sequences);
-}
-
 BlockBatch TrainingData::make_batch(std::span<const AnchoredSequence> sequences) const {
   const BlockOptions options{.block_size = config_.drafter.block_size,
                              .mask_token_id = config_.drafter.mask_token_id,

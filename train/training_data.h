@@ -28,19 +28,20 @@ class TrainingData {
   const DraftVocabulary& vocabulary() const { return vocabulary_; }
   const FrozenTensors& frozen() const { return frozen_; }  // on the CPU
 
-  // The batch of optimizer step t = 0, 1, ...; context on the training device.
+  // The batch of optimizer step t = 0, 1, ...
   BlockBatch training_batch(int64_t step);
 
   // All evaluation blocks of these records, in order.
   std::vector<AnchoredSequence> evaluation_sequences(std::span<const int64_t> records);
-  BlockBatch evaluation_batch(std::span<const AnchoredSequence> sequences) const;
+
+  // These blocks with the training labels; context on the training device.
+  BlockBatch make_batch(std::span<const AnchoredSequence> sequences) const;
 
   // The bigram chain of the training part on the held-out blocks.
   Baselines bigram_baselines();
 
  private:
   std::vector<StoreRecord> records(std::span<const int64_t> indices);
-  BlockBatch make_batch(std::span<const AnchoredSequence> sequences) const;
 
   SegmentConfig config_;
   StoreReader store_;
