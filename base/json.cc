@@ -273,7 +273,7 @@ Fields::Fields(const Json& value, std::string where)
   if (object_ == nullptr) wrong_kind(where_, "an object", value);
 }
 
-bool Fields::has(std::string_view key) const { return object_->contains(key); }
+bool Fields::has(std::string_view key) { return find(key) != nullptr; }
 
 std::string Fields::where(std::string_view key) const { return join(where_, key); }
 

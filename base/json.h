@@ -23,8 +23,8 @@ using JsonArray = boost::json::array;
 Json parse_json(std::string_view text, const std::string& origin);
 Json read_json(const std::filesystem::path& file);
 
-// Calls visit(value, where) for each line of a log of JSON values; `where` is "FILE, line N". A torn last
-// line (a kill in the middle of a write) is not a line.
+// Calls visit(value, where) for each line of a log of JSON values; `where` is "FILE, line N". A
+// torn last line (a kill in the middle of a write) is not a line.
 void for_each_json_line(const std::filesystem::path& file,
                         const std::function<void(const Json&, const std::string& where)>& visit);
 
@@ -49,7 +49,7 @@ class Fields {
   Fields(const Fields&) = delete;
   Fields& operator=(const Fields&) = delete;
 
-  bool has(std::string_view key) const;
+  bool has(std::string_view key);  // a key asked for is a known one
   const std::string& where() const { return where_; }
   std::string where(std::string_view key) const;  // "sweep.json: arms[0].optimizer"
 

@@ -131,11 +131,11 @@ std::vector<ParameterShape> parameter_shapes(const DrafterConfig& config) {
     shapes.push_back({layer + "mlp.up_proj.weight", {config.intermediate_size, hidden}});
     shapes.push_back({layer + "post_attention_layernorm.weight", {hidden}});
     shapes.push_back({layer + "self_attn.k_norm.weight", {config.head_dim}});
-    shapes.push_back({layer + "self_attn.k_proj.weight", {keys, hidden}});
+    shapes.push_back({layer + "self_attn.k_proj.weight", {keys, hidden}, config.head_dim});
     shapes.push_back({layer + "self_attn.o_proj.weight", {hidden, queries}});
     shapes.push_back({layer + "self_attn.q_norm.weight", {config.head_dim}});
-    shapes.push_back({layer + "self_attn.q_proj.weight", {queries, hidden}});
-    shapes.push_back({layer + "self_attn.v_proj.weight", {keys, hidden}});
+    shapes.push_back({layer + "self_attn.q_proj.weight", {queries, hidden}, config.head_dim});
+    shapes.push_back({layer + "self_attn.v_proj.weight", {keys, hidden}, config.head_dim});
   }
   std::sort(shapes.begin(), shapes.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });

@@ -43,6 +43,7 @@ DrafterConfig drafter_config_from_json(const Json& value, const std::string& whe
 struct ParameterShape {
   std::string name;
   std::vector<int64_t> shape;  // PyTorch layout: [out, in] for a matrix
+  int64_t head_rows = 0;       // rows of one attention head, for q_proj, k_proj and v_proj; else 0
   int64_t count() const;
 };
 

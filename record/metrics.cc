@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -16,6 +17,10 @@ namespace {
 
 JsonArray to_array(const std::vector<double>& values) {
   return JsonArray(values.begin(), values.end());
+}
+
+std::vector<int64_t> integers_if_any(Fields& fields, const char* key) {
+  return fields.has(key) ? fields.integers(key) : std::vector<int64_t>();
 }
 
 std::vector<double> numbers(Fields& fields, const char* key) {
@@ -52,6 +57,29 @@ StepRow step_row(Fields& fields) {
   return row;
 }
 
+JsonObject to_json(const UpdateRow& row) {
+  return {{"row", "update"},
+          {"step", row.step},
+          {"kind", row.kind},
+          {"rule", row.rule},
+          {"update_rms", row.update_rms},
+          {"weight_rms", row.weight_rms},
+          {"alignment", row.alignment},
+          {"deviation", row.deviation}};
+}
+
+UpdateRow update_row(Fields& fields) {
+  UpdateRow row;
+  row.step = fields.integer("step");
+  row.kind = fields.text("kind");
+  row.rule = fields.text("rule");
+  row.update_rms = fields.number("update_rms");
+  row.weight_rms = fields.number("weight_rms");
+  row.alignment = fields.number("alignment");
+  row.deviation = fields.number("deviation");
+  return row;
+}
+
 JsonObject to_json(const EvaluationRow& row) {
   return {{"row", "evaluation"},
           {"step", row.step},
@@ -65,7 +93,10 @@ JsonObject to_json(const EvaluationRow& row) {
           {"prefix_share", to_array(row.prefix_share)},
           {"acceptance_length", row.acceptance_length},
           {"acceptance_length_argmax", row.acceptance_length_argmax},
-          {"acceptance_length_per_prompt", row.acceptance_length_per_prompt}};
+          {"acceptance_length_per_prompt", row.acceptance_length_per_prompt},
+          {"prompt_blocks", JsonArray(row.prompt_blocks.begin(), row.prompt_blocks.end())},
+          {"prompt_matches", JsonArray(row.prompt_matches.begin(), row.prompt_matches.end())},
+          {"data_hash", row.data_hash}};
 }
 
 EvaluationRow evaluation_row(Fields& fields) {
@@ -82,22 +113,42 @@ EvaluationRow evaluation_row(Fields& fields) {
   row.acceptance_length = fields.number("acceptance_length");
   row.acceptance_length_argmax = fields.number("acceptance_length_argmax");
   row.acceptance_length_per_prompt = fields.number("acceptance_length_per_prompt");
+  row.prompt_blocks = integers_if_any(fields, "prompt_blocks");
+  row.prompt_matches = integers_if_any(fields, "prompt_matches");
+  row.data_hash = fields.text("data_hash", "");
   return row;
 }
 
-void add_row(const Json& value, const std::string& where, Metrics& metrics) {
+// Returns the step of the row.
+int64_t add_row(const Json& value, const std::string& where, Metrics& metrics) {
   Fields fields(value, where);
   const std::string kind = fields.text("row");
-  require_one_of(kind, {"step", "evaluation"}, fields.where("row"));
+  require_one_of(kind, {"step", "update", "evaluation"}, fields.where("row"));
   if (kind == "step") {
     metrics.steps.push_back(step_row(fields));
+  } else if (kind == "update") {
+    metrics.updates.push_back(update_row(fields));
   } else {
     metrics.evaluations.push_back(evaluation_row(fields));
   }
   fields.finish();
+  return fields.integer("step");
 }
 
 }  // namespace
+
+std::string layer_kind(const std::string& tensor) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::string_view kind = tensor;
+  if (kind.starts_with("layers.")) {
+    size_t end = std::strlen("layers.");
+    while (end < kind.size() && is_digit(kind[end])) ++end;
+    if (end > std::strlen("layers.") && end < kind.size() && kind[end] == '.')
+      kind.remove_prefix(end + 1);
+  }
+  if (kind.ends_with(".weight")) kind.remove_suffix(std::strlen(".weight"));
+  return std::string(kind);
+}
 
 Metrics read_metrics(const std::filesystem::path& file) {
   Metrics metrics;
@@ -107,23 +158,13 @@ Metrics read_metrics(const std::filesystem::path& file) {
 }
 
 MetricsLog::MetricsLog(std::filesystem::path file, int64_t keep_step) : file_(std::move(file)) {
-  Metrics kept;
-  if (std::filesystem::exists(file_)) kept = read_metrics(file_);
-  // Evaluation of step s follows the update of step s; step rows are interleaved in that order.
   std::string text;
-  size_t evaluation = 0;
-  const auto add_evaluations_up_to = [&](int64_t step) {
-    for (; evaluation < kept.evaluations.size() && kept.evaluations[evaluation].step <= step;
-         ++evaluation) {
-      text += canonical(to_json(kept.evaluations[evaluation])) + "\n";
-    }
-  };
-  for (const StepRow& row : kept.steps) {
-    if (row.step > keep_step) break;
-    add_evaluations_up_to(row.step - 1);
-    text += canonical(to_json(row)) + "\n";
+  if (std::filesystem::exists(file_)) {
+    Metrics metrics;
+    for_each_json_line(file_, [&](const Json& value, const std::string& where) {
+      if (add_row(value, where, metrics) <= keep_step) text += canonical(value) + "\n";
+    });
   }
-  add_evaluations_up_to(keep_step);
   replace_file(file_, text);
   descriptor_ = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (descriptor_ < 0)
@@ -133,6 +174,7 @@ MetricsLog::MetricsLog(std::filesystem::path file, int64_t keep_step) : file_(st
 MetricsLog::~MetricsLog() { ::close(descriptor_); }
 
 void MetricsLog::add(const StepRow& row) { buffer_ += canonical(to_json(row)) + "\n"; }
+void MetricsLog::add(const UpdateRow& row) { buffer_ += canonical(to_json(row)) + "\n"; }
 void MetricsLog::add(const EvaluationRow& row) { buffer_ += canonical(to_json(row)) + "\n"; }
 
 void MetricsLog::flush() {
@@ -155,7 +197,9 @@ void write_baselines(const std::filesystem::path& file, const Baselines& baselin
                    {"bigram_acceptance_length", baselines.bigram_acceptance_length},
                    {"bigram_acceptance_length_argmax", baselines.bigram_acceptance_length_argmax},
                    {"blocks", baselines.blocks},
-                   {"prompts", baselines.prompts}}));
+                   {"prompts", baselines.prompts},
+                   {"initial_weights_hash", baselines.initial_weights_hash},
+                   {"duplicates", baselines.duplicates}}));
 }
 
 Baselines read_baselines(const std::filesystem::path& file) {
@@ -166,6 +210,8 @@ Baselines read_baselines(const std::filesystem::path& file) {
   baselines.bigram_acceptance_length_argmax = fields.number("bigram_acceptance_length_argmax");
   baselines.blocks = fields.integer("blocks");
   baselines.prompts = fields.integer("prompts");
+  baselines.initial_weights_hash = fields.text("initial_weights_hash", "");
+  baselines.duplicates = fields.integer("duplicates", -1);
   fields.finish();
   return baselines;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -37,12 +38,38 @@ struct EvaluationRow {
   double acceptance_length_argmax =
       0;  // 1 + mean leading matches against the target's greedy tokens
   double acceptance_length_per_prompt = 0;  // mean over prompts of their own mean (data labels)
+  // For each prompt its evaluated blocks and the sum of their leading matches (data labels), by
+  // rising record: what an interval over prompts is made of. Only at the last step, else empty.
+  std::vector<int64_t> prompt_blocks, prompt_matches;
+  // 16 hex digits: every block and label trained on so far, in order. Equal for runs that saw the
+  // same data; "" in folders of older versions.
+  std::string data_hash;
 };
 
-// metrics.jsonl: one JSON object per line, {"row":"step",...} or {"row":"evaluation",...}. Rows of
-// one segment are in step order; every row appears once, also after kills and resumes.
+// What the update of one evaluated step did to the weights of one kind of tensor, all layers
+// together. X is what the rule orthogonalized and O what came out, of the kind's first matrix.
+struct UpdateRow {
+  int64_t step = 0;
+  std::string kind;        // layer_kind of the tensors, such as "self_attn.q_proj"
+  std::string rule;        // as in Route
+  double update_rms = 0;   // root mean square of W after minus W before the step
+  double weight_rms = 0;   // of W before the step
+  double alignment = NAN;  // tr(O^T X) / ||X||_*, 1 if exact; NaN: the rule orthogonalizes nothing
+  double deviation = NAN;  // largest |sigma - 1| over the nonzero singular values of O; or NaN
+
+  double ratio() const { return update_rms / weight_rms; }  // NaN: zeros that stayed zeros
+};
+
+// The tensor's name without its layer and ".weight": "self_attn.q_proj" for
+// "layers.3.self_attn.q_proj.weight".
+std::string layer_kind(const std::string& tensor);
+
+// metrics.jsonl: one JSON object per line, {"row":"step",...}, {"row":"update",...} or
+// {"row":"evaluation",...}. Rows of one segment are in step order; every row appears once, also
+// after kills and resumes. Folders of older versions have no update rows.
 struct Metrics {
   std::vector<StepRow> steps;
+  std::vector<UpdateRow> updates;
   std::vector<EvaluationRow> evaluations;
 };
 
@@ -50,12 +77,13 @@ struct Metrics {
 Metrics read_metrics(const std::filesystem::path& file);
 
 // Appends rows; `flush` makes them last. Opening an old log for a resume keeps the rows of steps up
-// to `keep_step` (evaluation rows of `keep_step` included) and drops the rest.
+// to `keep_step` (all rows of `keep_step` included) and drops the rest.
 class MetricsLog {
  public:
   MetricsLog(std::filesystem::path file, int64_t keep_step);
   ~MetricsLog();
   void add(const StepRow& row);
+  void add(const UpdateRow& row);
   void add(const EvaluationRow& row);
   void flush();
 
@@ -70,6 +98,9 @@ struct Baselines {
   double bigram_acceptance_length = 0;         // data labels
   double bigram_acceptance_length_argmax = 0;  // the target's greedy tokens
   int64_t blocks = 0, prompts = 0;
+  std::string initial_weights_hash;  // of the weights that the run starts from
+  int64_t duplicates = -1;           // held-out sequences whose tokens are also those of a training
+                                     // sequence; -1: not known
 };
 void write_baselines(const std::filesystem::path& file, const Baselines& baselines);
 Baselines read_baselines(const std::filesystem::path& file);

@@ -1,72 +1,13 @@
 #include "record/optimizer_config.h"
 
 #include <algorithm>
-#include <cmath>
+#include <map>
 
 #include "base/error.h"
-#include "base/number_text.h"
+#include "record/orthogonalizer.h"
 
 namespace draftlab {
 namespace {
-
-// Below 1, so that a bias correction 1 - beta^t is never 0.
-constexpr double kLargestDecayRate = 0.999999;
-
-OptimizerOption learning_rate(const std::string& prefix, double fallback) {
-  return {prefix + "learning_rate", fallback, 0, 10, {}, "base rate; the schedule multiplies it"};
-}
-
-std::vector<OptimizerOption> adamw_options(const std::string& prefix, double rate, double beta2,
-                                           double epsilon, double weight_decay) {
-  return {
-      learning_rate(prefix, rate),
-      {prefix + "beta1", 0.9, 0, kLargestDecayRate, {}, "decay of the mean gradient"},
-      {prefix + "beta2", beta2, 0, kLargestDecayRate, {}, "decay of the mean squared gradient"},
-      {prefix + "epsilon", epsilon, 1e-30, 1, {}, "added to the root of the mean squared gradient"},
-      {prefix + "weight_decay", weight_decay, 0, 10, {}, "decoupled: w *= 1 - rate * weight_decay"},
-  };
-}
-
-// The options of an optimizer that orthogonalizes matrices and leaves the rest to AdamW, whose
-// defaults are those that Keller Jordan's Muon has for its partner.
-std::vector<OptimizerOption> muon_options(int64_t steps, int64_t fewest_steps,
-                                          std::vector<OptimizerOption> own = {}) {
-  std::vector<OptimizerOption> options = {
-      learning_rate("", 0.02),
-      {"momentum", 0.95, 0, kLargestDecayRate, {}, "decay of the mean gradient"},
-      {"nesterov", true, 0, 0, {}, "look one momentum step ahead"},
-      {"weight_decay",
-       0.0,
-       0,
-       10,
-       {},
-       "decoupled: w *= 1 - learning_rate * weight_decay, whatever the scale"},
-      {"scale",
-       "original",
-       0,
-       0,
-       {"original", "match_rms", "spectral"},
-       "factor on the rate for an m x n matrix: sqrt(max(1, m/n)), 0.2 sqrt(max(m, n)), sqrt(m/n)"},
-      {"steps",
-       steps,
-       static_cast<double>(fewest_steps),
-       50,
-       {},
-       "iterations of the orthogonalization"},
-      {"epsilon",
-       "scale_free",
-       0,
-       0,
-       {"scale_free", "published"},
-       "scale_free: divide by the largest entry first, so that tiny gradients keep their "
-       "direction; "
-       "published: only the epsilon of the source"},
-  };
-  options.insert(options.end(), own.begin(), own.end());
-  const auto partner = adamw_options("adamw.", 3e-4, 0.95, 1e-10, 0);
-  options.insert(options.end(), partner.begin(), partner.end());
-  return options;
-}
 
 const OptimizerOption* find_option(const OptimizerKind& kind, const std::string& key) {
   const auto found = std::find_if(kind.options.begin(), kind.options.end(),
@@ -88,6 +29,7 @@ Json read_value(const OptimizerOption& option, const Json& value, const std::str
   if (option.fallback.is_bool()) return fields.boolean(option.key);
   if (option.fallback.is_string()) {
     const std::string text = fields.text(option.key);
+    if (option.key == "orthogonalizer") orthogonalizer_kind(text, fields.where(option.key));
     require_one_of(text, option.choices, fields.where(option.key));
     return Json(text);
   }
@@ -161,15 +103,63 @@ void set_option(JsonObject& options, const std::string& key, const Json& value) 
 }
 
 const Json& get_option(const OptimizerConfig& config, const std::string& key) {
-  const JsonObject* object = &config.options;
-  for (size_t start = 0;;) {
-    const size_t dot = key.find('.', start);
-    const Json* value = object->if_contains(key.substr(start, dot - start));
-    if (value == nullptr) throw Error(config.kind, "has no option " + key);
-    if (dot == std::string::npos) return *value;
-    object = &value->as_object();
-    start = dot + 1;
+  const Json* value = config.find(key);
+  if (value == nullptr) throw Error(config.kind, "has no option " + key);
+  return *value;
+}
+
+bool holds(const OptimizerOption& option, const OptimizerConfig& config) {
+  if (option.when_key.empty()) return true;
+  const Json* value = config.find(option.when_key);
+  return value != nullptr &&
+         std::find(option.when.begin(), option.when.end(), value->as_string()) != option.when.end();
+}
+
+// The default of an option, given the options before it.
+const Json& fallback(const OptimizerKind& kind, const OptimizerOption& option,
+                     const OptimizerConfig& config) {
+  const Json* value = &option.fallback;
+  for (const OptimizerPreset& preset : kind.presets) {
+    const Json* chosen = config.find(preset.key);
+    if (chosen == nullptr || chosen->as_string() != preset.value) continue;
+    for (const auto& [key, other] : preset.defaults) {
+      if (key == option.key) value = &other;
+    }
   }
+  return *value;
+}
+
+// One point of a grid: `given` holds what the user wrote.
+OptimizerConfig resolve(const OptimizerKind& kind, const OptimizerConfig& given,
+                        const Fields& fields) {
+  OptimizerConfig config{kind.name, {}};
+  for (const OptimizerOption& option : kind.options) {
+    const Json* value = given.find(option.key);
+    if (!holds(option, config)) {
+      if (value == nullptr) continue;
+      const Json* chosen = config.find(option.when_key);
+      throw Error(fields.where(option.key),
+                  "is no option where " + option.when_key + " is " +
+                      (chosen == nullptr ? "absent" : std::string(chosen->as_string())) +
+                      "; leave it out");
+    }
+    if (value == nullptr) value = &fallback(kind, option, config);
+    if (value->is_null()) throw Error(fields.where(option.key), "is missing; add this key");
+    set_option(config.options, option.key, *value);
+  }
+  if (config.has("steps")) {
+    const OrthogonalizerKind& how =
+        orthogonalizer_kind(config.text("orthogonalizer"), fields.where("orthogonalizer"));
+    if (config.integer("steps") < how.fewest_steps) {
+      throw Error(fields.where("steps"),
+                  "is " + std::to_string(config.integer("steps")) + ", but the " +
+                      std::to_string(how.fewest_steps) + " steps of " + how.name +
+                      " are made for the whole chain and make no sense cut short; use at least "
+                      "that many, or an "
+                      "orthogonalizer without this limit (kj5, you5, polar_express)");
+    }
+  }
+  return config;
 }
 
 std::vector<OptimizerConfig> read_grid(const Json& value, const std::string& where,
@@ -179,15 +169,7 @@ std::vector<OptimizerConfig> read_grid(const Json& value, const std::string& whe
   std::vector<Axis> axes;
   read_axes(kind, fields, value.get_object(), "", notices, axes);
 
-  OptimizerConfig defaults{kind.name, {}};
-  for (const OptimizerOption& option : kind.options) {
-    const bool given = std::any_of(axes.begin(), axes.end(),
-                                   [&](const Axis& axis) { return axis.option == &option; });
-    if (option.fallback.is_null() && !given)
-      throw Error(fields.where(option.key), "is missing; add this key");
-    set_option(defaults.options, option.key, option.fallback);
-  }
-  std::vector<OptimizerConfig> grid = {defaults};
+  std::vector<OptimizerConfig> grid = {{kind.name, {}}};
   for (const Axis& axis : axes) {
     std::vector<OptimizerConfig> finer;
     for (const OptimizerConfig& point : grid) {
@@ -198,30 +180,11 @@ std::vector<OptimizerConfig> read_grid(const Json& value, const std::string& whe
     }
     grid = std::move(finer);
   }
+  for (OptimizerConfig& point : grid) point = resolve(kind, point, fields);
   return grid;
 }
 
 }  // namespace
-
-const std::vector<OptimizerKind>& optimizer_kinds() {
-  static const std::vector<OptimizerKind> kinds = {
-      {"adamw", "Adam with decoupled weight decay, on every tensor",
-       "Loshchilov and Hutter 2019, arXiv 1711.05101; defaults of torch.optim.AdamW", "adamw",
-       adamw_options("", 1e-3, 0.999, 1e-8, 1e-2)},
-      {"muon", "momentum, orthogonalized by Newton-Schulz, on matrices; AdamW on the rest",
-       "Jordan et al. 2024, github.com/KellerJordan/Muon", "muon", muon_options(5, 1)},
-      {"normuon", "Muon with rows rescaled by their running mean square",
-       "Li et al. 2025, arXiv 2510.05491; defaults of github.com/zichongli5/NorMuon", "normuon",
-       muon_options(
-           5, 1,
-           {{"beta2", 0.95, 0, kLargestDecayRate, {}, "decay of the mean square of each row"}})},
-      // Its table of coefficients is made for the whole chain, so fewer steps are refused.
-      {"turbo_muon", "Muon with rows scaled before a shorter Newton-Schulz",
-       "Boissin et al. 2025, arXiv 2512.04632; github.com/thib-s/flash-newton-schulz", "turbo_muon",
-       muon_options(4, 4)},
-  };
-  return kinds;
-}
 
 const OptimizerKind& optimizer_kind(const std::string& name, const std::string& where) {
   const auto& kinds = optimizer_kinds();
@@ -230,6 +193,18 @@ const OptimizerKind& optimizer_kind(const std::string& name, const std::string& 
   require_one_of(name, names, where);
   return *std::find_if(kinds.begin(), kinds.end(),
                        [&](const OptimizerKind& kind) { return kind.name == name; });
+}
+
+const Json* OptimizerConfig::find(const std::string& key) const {
+  const JsonObject* object = &options;
+  for (size_t start = 0;;) {
+    const size_t dot = key.find('.', start);
+    const Json* value = object->if_contains(key.substr(start, dot - start));
+    if (value == nullptr || dot == std::string::npos) return value;
+    object = value->if_object();
+    if (object == nullptr) return nullptr;
+    start = dot + 1;
+  }
 }
 
 double OptimizerConfig::number(const std::string& key) const {
@@ -261,6 +236,34 @@ JsonObject to_json(const OptimizerConfig& config) {
 std::vector<OptimizerConfig> parse_optimizer_grid(const Json& value, const std::string& where,
                                                   std::vector<std::string>& notices) {
   return read_grid(value, where, &notices);
+}
+
+std::vector<std::string> distinguishing_options(const std::vector<OptimizerConfig>& points) {
+  const auto text = [](const OptimizerConfig& point, const std::string& key) {
+    const Json* value = point.find(key);
+    return value == nullptr ? "" : canonical(*value);
+  };
+  std::vector<std::string> candidates, keys;
+  std::vector<std::string> names;  // of each point, by its kind and the keys so far
+  for (const OptimizerConfig& point : points) {
+    if (std::find(names.begin(), names.end(), point.kind) == names.end()) {
+      for (const OptimizerOption& option : optimizer_kind(point.kind, "optimizer").options)
+        candidates.push_back(option.key);
+    }
+    names.push_back(point.kind);
+  }
+  for (const std::string& key : candidates) {
+    std::map<std::string, std::string> value_of_name;
+    bool tells_apart = false;
+    for (size_t i = 0; i < points.size(); ++i) {
+      const auto [entry, added] = value_of_name.emplace(names[i], text(points[i], key));
+      tells_apart |= entry->second != text(points[i], key);
+    }
+    if (!tells_apart) continue;  // nor would it again, as a candidate of another kind
+    keys.push_back(key);
+    for (size_t i = 0; i < points.size(); ++i) names[i] += "\n" + text(points[i], key);
+  }
+  return keys;
 }
 
 }  // namespace draftlab

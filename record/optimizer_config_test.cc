@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace draftlab {
@@ -58,13 +60,102 @@ TEST(OptimizerConfig, EveryKindAndOptionIsExplained) {
   }
 }
 
-TEST(OptimizerConfig, ReadsBackItsOwnJson) {
+// Every kind as it is, and with each value that brings defaults of its own.
+std::vector<JsonObject> every_preset() {
+  std::vector<JsonObject> all;
   for (const OptimizerKind& kind : optimizer_kinds()) {
-    const OptimizerConfig config =
-        parse_optimizer_config(JsonObject{{"kind", kind.name}}, "sweep.json: arm");
-    const Json json = to_json(config);
+    all.push_back({{"kind", kind.name}});
+    for (const OptimizerOption& option : kind.options) {
+      for (const std::string& choice : option.choices) {
+        if (option.when_key.empty()) all.push_back({{"kind", kind.name}, {option.key, choice}});
+      }
+    }
+  }
+  return all;
+}
+
+TEST(OptimizerConfig, ReadsBackItsOwnJson) {
+  for (const JsonObject& given : every_preset()) {
+    const Json json = to_json(parse_optimizer_config(given, "sweep.json: arm"));
     EXPECT_EQ(canonical(to_json(parse_optimizer_config(json, "sweep.json: arm"))), canonical(json));
   }
+}
+
+TEST(OptimizerConfig, PresetsNameOptionsAndChoicesThatExist) {
+  for (const OptimizerKind& kind : optimizer_kinds()) {
+    const auto find = [&](const std::string& key) {
+      return std::find_if(kind.options.begin(), kind.options.end(),
+                          [&](const OptimizerOption& option) { return option.key == key; });
+    };
+    for (const OptimizerPreset& preset : kind.presets) {
+      // A kind may leave out some orthogonalizers, not conventions.
+      if (preset.key == "convention") {
+        EXPECT_THAT(find("convention")->choices, ::testing::Contains(preset.value)) << kind.name;
+      }
+      for (const auto& [key, value] : preset.defaults) {
+        const auto option = find(key);
+        ASSERT_NE(option, kind.options.end()) << kind.name << " " << preset.value << " " << key;
+        EXPECT_GT(option, find(preset.key)) << "an option is resolved after what decides it";
+        EXPECT_EQ(value.kind(), option->fallback.kind()) << kind.name << " " << key;
+      }
+    }
+  }
+}
+
+TEST(OptimizerConfig, AConventionBringsItsDefaultsAndWhatIsGivenWins) {
+  const OptimizerConfig moonlight = parse(R"({"kind": "muon", "convention": "moonlight"})");
+  EXPECT_EQ(moonlight.text("momentum_form"), "accumulate");
+  EXPECT_EQ(moonlight.text("scale"), "match_rms");
+  EXPECT_EQ(moonlight.number("weight_decay"), 0.1);
+  EXPECT_EQ(moonlight.number("adamw.weight_decay"), 0.1);
+  EXPECT_EQ(moonlight.text("orthogonalizer"), "kj5");
+  const OptimizerConfig dion =
+      parse(R"({"kind": "muon", "convention": "dion", "nesterov": true, "steps": 7})");
+  EXPECT_TRUE(dion.boolean("nesterov"));
+  EXPECT_EQ(dion.text("orthogonalizer"), "polar_express");
+  EXPECT_EQ(dion.number("safety"), 0.02) << "a default of the orthogonalizer that dion brings";
+  EXPECT_EQ(dion.integer("steps"), 7);
+  EXPECT_EQ(parse(R"({"kind": "turbo_muon", "convention": "dion"})").text("orthogonalizer"),
+            "turbo");
+  EXPECT_EQ(parse(R"({"kind": "muon", "orthogonalizer": "dsv4_10"})").integer("steps"), 10);
+}
+
+TEST(OptimizerConfig, OptionsExistOnlyWhereTheyMeanSomething) {
+  const OptimizerConfig exact = parse(R"({"kind": "muon", "orthogonalizer": "exact"})");
+  for (const char* key : {"steps", "epsilon", "safety", "lower_bound", "restart", "adamw.steps"})
+    EXPECT_EQ(exact.find(key), nullptr) << key;
+  EXPECT_TRUE(parse(R"({"kind": "muon", "orthogonalizer": "polar_express"})").has("lower_bound"));
+  EXPECT_FALSE(parse(R"({"kind": "turbo_muon"})").has("safety"));
+  EXPECT_THAT(error_of(R"({"kind": "muon", "orthogonalizer": "exact", "steps": 5})"),
+              HasSubstr("sweep.json: arm.steps: is no option where orthogonalizer is exact"));
+  EXPECT_THAT(error_of(R"({"kind": "muon", "restart": 2})"),
+              HasSubstr("sweep.json: arm.restart: is no option where orthogonalizer is kj5"));
+  EXPECT_THAT(error_of(R"({"kind": "muon", "orthogonalizer": ["kj5", "exact"], "steps": 3})"),
+              HasSubstr("sweep.json: arm.steps: is no option where orthogonalizer is exact"));
+  EXPECT_THAT(error_of(R"({"kind": "lion", "epsilon": 1e-8})"),
+              HasSubstr("sweep.json: arm.epsilon: is not an option of lion"));
+}
+
+TEST(OptimizerConfig, ARefusedOrthogonalizerIsToldWithTheReason) {
+  EXPECT_THAT(error_of(R"({"kind": "muon", "orthogonalizer": "aol4_old"})"),
+              ::testing::AllOf(HasSubstr("sweep.json: arm.orthogonalizer: 'aol4_old'"),
+                               HasSubstr("sign flipped"), HasSubstr("use turbo")));
+  EXPECT_THAT(error_of(R"({"kind": "muon", "orthogonalizer": "svd"})"),
+              HasSubstr("sweep.json: arm.orthogonalizer: 'svd' is not known; choose one of: kj5"));
+  EXPECT_THAT(error_of(R"({"kind": "turbo_muon", "orthogonalizer": "kj5"})"),
+              HasSubstr("choose one of: turbo schatten4"));
+}
+
+TEST(OptimizerConfig, ATableThatIsMadeAsAWholeIsNotCutShort) {
+  EXPECT_THAT(error_of(R"({"kind": "muon", "orthogonalizer": "cans5", "steps": 4})"),
+              HasSubstr("sweep.json: arm.steps: is 4, but the 5 steps of cans5"));
+  EXPECT_THAT(error_of(R"({"kind": "muon", "orthogonalizer": "schatten4", "steps": [4, 3]})"),
+              HasSubstr("sweep.json: arm.steps: is 3, but the 4 steps of schatten4"));
+  EXPECT_EQ(parse(R"({"kind": "muon", "orthogonalizer": "cans5", "steps": 6})").integer("steps"),
+            6);
+  EXPECT_EQ(parse(R"({"kind": "muon", "steps": 1})").integer("steps"), 1);
+  EXPECT_THAT(error_of(R"({"kind": "muon", "steps": 0})"),
+              HasSubstr("sweep.json: arm.steps: must lie between 1 and 50"));
 }
 
 TEST(OptimizerConfig, ErrorsNameTheKey) {
@@ -76,6 +167,8 @@ TEST(OptimizerConfig, ErrorsNameTheKey) {
               HasSubstr("sweep.json: arm.adamw.beta3: is not an option"));
   EXPECT_THAT(error_of(R"({"kind": "muon", "adamw.beta1": 0.9, "adamw": 1})"),
               HasSubstr("sweep.json: arm.adamw"));
+  EXPECT_THAT(error_of(R"({"kind": "muon", "convention": "moonligth"})"),
+              HasSubstr("sweep.json: arm.convention: 'moonligth'"));
   EXPECT_THAT(error_of(R"({"kind": "adamw", "learning_rate": -1})"),
               HasSubstr("sweep.json: arm.learning_rate: must lie between"));
   EXPECT_THAT(error_of(R"({"kind": "adamw", "learning_rate": "NaN"})"),
@@ -126,6 +219,19 @@ TEST(OptimizerGrid, EqualValuesRunOnceWithANotice) {
       notices,
       ElementsAre("sweep.json: arm.learning_rate: 0.001 is listed more than once and runs once",
                   "sweep.json: arm.weight_decay: 0 is listed more than once and runs once"));
+}
+
+TEST(OptimizerGrid, OptionsThatFollowFromOthersDoNotTellPointsApart) {
+  std::vector<std::string> notices;
+  EXPECT_THAT(distinguishing_options(
+                  grid(R"({"kind": "muon", "orthogonalizer": ["kj5", "polar_express", "exact"],
+                           "learning_rate": [0.1, 0.2], "momentum": [0.9]})",
+                       notices)),
+              ElementsAre("learning_rate", "orthogonalizer"));
+  EXPECT_THAT(distinguishing_options(grid(
+                  R"({"kind": "muon", "convention": ["keller_jordan", "moonlight"]})", notices)),
+              ElementsAre("convention"));
+  EXPECT_THAT(distinguishing_options(grid(R"({"kind": "adamw"})", notices)), IsEmpty());
 }
 
 TEST(OptimizerGrid, WholeAndDecimalSpellingsAreTheSamePoint) {

@@ -2,11 +2,12 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "record/run_folder.h"
 
 namespace draftlab {
 namespace {
 
-constexpr int64_t kSchema = 1;  // of plan.json; a reader refuses any other
+constexpr int64_t kSchema = 2;  // of plan.json; a reader refuses any other
 
 JsonArray strings(const std::vector<std::string>& texts) {
   return JsonArray(texts.begin(), texts.end());
@@ -15,6 +16,7 @@ JsonArray strings(const std::vector<std::string>& texts) {
 JsonObject to_json(const PlannedRun& run) {
   return {{"name", run.name},
           {"arm", run.arm},
+          {"point", run.point},
           {"optimizer", to_json(run.optimizer)},
           {"seeds", JsonObject{{"weights", run.seeds.weights},
                                {"data", run.seeds.data},
@@ -27,6 +29,7 @@ PlannedRun run_from_json(const Json& value, const std::string& where) {
   PlannedRun run;
   run.name = fields.text("name");
   run.arm = fields.text("arm");
+  run.point = fields.text("point");
   run.optimizer = parse_optimizer_config(fields.any("optimizer"), fields.where("optimizer"));
   Fields seeds(fields.any("seeds"), fields.where("seeds"));
   run.seeds = {seeds.integer("weights"), seeds.integer("data"), seeds.integer("noise")};
@@ -78,7 +81,7 @@ void write_plan(const std::filesystem::path& file, const PlanRecord& plan) {
 PlanRecord read_plan(const std::filesystem::path& file) {
   const Json value = read_json(file);
   Fields fields(value, file.string());
-  require_between(fields.integer("schema"), kSchema, kSchema, fields.where("schema"));
+  require_schema(fields.integer("schema"), kSchema, fields.where("schema"));
   PlanRecord plan;
   plan.name = fields.text("name");
   plan.sweep_file = fields.text("sweep_file");

@@ -10,8 +10,8 @@
 
 namespace draftlab {
 
-// A level of held-out quality fixed before anything ran; time to target counts the first evaluation
-// that reaches it.
+// A level of held-out quality fixed before anything ran; time to target counts the first of two
+// evaluations in a row that reach it.
 struct TargetLevel {
   std::string metric;  // "val_loss" or "acceptance_length"; "": no target
   double value = 0;
@@ -21,6 +21,7 @@ struct TargetLevel {
 struct PlannedRun {
   std::string name;           // unique; "muon lr=0.01 seed=1"
   std::string arm;            // name of the arm in the sweep file
+  std::string point;          // which point of the arm's grid: "lr=0.01"; "" for an only one
   OptimizerConfig optimizer;  // of its last segment
   Seeds seeds;
   std::vector<std::string> segments;  // ids, in order

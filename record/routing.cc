@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
+#include "base/number_text.h"
 
 namespace draftlab {
 namespace {
@@ -21,25 +23,51 @@ bool matches(const RoutingRule& rule, const ParameterShape& parameter) {
   return fnmatch(rule.pattern.c_str(), parameter.name.c_str(), 0) == 0;
 }
 
+// The rows of each block of a tensor that `rule` decides.
+std::vector<int64_t> blocks(const ParameterShape& parameter, const RoutingRule& rule,
+                            const std::string& where) {
+  const int64_t rows = parameter.shape[0];
+  if (rule.split_heads && parameter.head_rows > 0)
+    return std::vector<int64_t>(rows / parameter.head_rows, parameter.head_rows);
+  if (rule.split.empty()) return {rows};
+  const int64_t sum = std::accumulate(rule.split.begin(), rule.split.end(), int64_t{0});
+  if (sum != rows) {
+    throw Error(where, "the split of the rule for \"" + rule.pattern + "\" sums to " +
+                           std::to_string(sum) + " rows, but " + parameter.name + " has " +
+                           std::to_string(rows) + "; give blocks that cover it");
+  }
+  return rule.split;
+}
+
 Route make_route(const ParameterShape& parameter, const OptimizerConfig& optimizer,
-                 const std::string& rule, const std::string& where) {
+                 const RoutingRule& rule, const std::string& where) {
   const OptimizerKind& kind = optimizer_kind(optimizer.kind, where);
-  const std::string own = rule == "matrix" ? kind.matrix_rule : rule;
-  Route route{parameter.name, parameter.shape, own, 0, 0};
-  if (own == "adamw") {
-    // AdamW's options are nested where it is only the partner.
-    const std::string prefix = kind.matrix_rule == "adamw" ? "" : "adamw.";
-    route.learning_rate = optimizer.number(prefix + "learning_rate");
+  const std::string own = rule.rule == "matrix" ? kind.matrix_rule : rule.rule;
+  Route route{parameter.name, parameter.shape, own, blocks(parameter, rule, where), {}, 0};
+  const auto set_rate = [&](double rate) { route.learning_rates.assign(route.split.size(), rate); };
+  if (own == "frozen") {
+    set_rate(0);
+  } else if (own == "adamw") {
+    const std::string prefix = optimizer.adamw_prefix();
+    if (kind.takes_vectors && own != kind.matrix_rule && !optimizer.has(prefix + "learning_rate")) {
+      throw Error(where,
+                  "sends " + parameter.name + " to \"adamw\", but " + kind.name +
+                      " updates every tensor itself and has no options for AdamW; say \"matrix\"");
+    }
+    set_rate(optimizer.number(prefix + "learning_rate"));
     route.weight_decay = optimizer.number(prefix + "weight_decay");
-  } else if (own != "frozen") {
+  } else {
     const auto& shape = parameter.shape;
-    if (shape.size() != 2) {
+    if (shape.size() != 2 && !kind.takes_vectors) {
       throw Error(where, parameter.name + " has " + std::to_string(shape.size()) +
                              " dimension(s), and " + own +
                              " updates matrices only; give it \"adamw\" or \"frozen\"");
     }
-    route.learning_rate =
-        optimizer.learning_rate() * muon_scale(optimizer.text("scale"), shape[0], shape[1]);
+    set_rate(optimizer.learning_rate());
+    if (shape.size() == 2 && optimizer.has("scale")) {
+      for (size_t i = 0; i < route.split.size(); ++i)
+        route.learning_rates[i] *= muon_scale(optimizer.text("scale"), route.split[i], shape[1]);
+    }
     route.weight_decay = optimizer.number("weight_decay");
   }
   return route;
@@ -47,7 +75,15 @@ Route make_route(const ParameterShape& parameter, const OptimizerConfig& optimiz
 
 }  // namespace
 
-std::vector<RoutingRule> default_routing() { return {{"*", 2, 2, "matrix"}, {"*", 0, 0, "adamw"}}; }
+std::vector<RoutingRule> default_routing(const OptimizerKind& kind) {
+  if (kind.name == "adam_mini") {
+    return {{"*.q_proj.weight", 2, 0, "matrix", {}, true},
+            {"*.k_proj.weight", 2, 0, "matrix", {}, true},
+            {"*", 0, 0, "matrix"}};
+  }
+  if (kind.takes_vectors) return {{"*", 0, 0, "matrix"}};
+  return {{"*", 2, 2, "matrix"}, {"*", 0, 0, "adamw"}};
+}
 
 std::vector<RoutingRule> parse_routing(const Json& value, const std::string& where) {
   if (!value.is_array())
@@ -61,14 +97,25 @@ std::vector<RoutingRule> parse_routing(const Json& value, const std::string& whe
     rule.dimensions = fields.integer("dimensions", 0);
     rule.smallest_side = fields.integer("smallest_side", 0);
     rule.rule = fields.text("rule");
+    if (fields.has("split")) {
+      const Json& split = fields.any("split");
+      if (split.is_string() && split.get_string() == "heads") {
+        rule.split_heads = true;
+      } else if (split.is_array()) {
+        rule.split = fields.integers("split");
+        for (const int64_t rows : rule.split)
+          require_at_least(static_cast<double>(rows), 1, fields.where("split"));
+      } else {
+        throw Error(fields.where("split"),
+                    "must be \"heads\" or a list of numbers of rows such as [576, 192, 192]");
+      }
+    }
     fields.finish();
     require_at_least(static_cast<double>(rule.dimensions), 0, fields.where("dimensions"));
     require_at_least(static_cast<double>(rule.smallest_side), 0, fields.where("smallest_side"));
     require_one_of(rule.rule, {"matrix", "adamw", "frozen"}, fields.where("rule"));
     rules.push_back(rule);
   }
-  const auto rest = default_routing();
-  rules.insert(rules.end(), rest.begin(), rest.end());
   return rules;
 }
 
@@ -76,17 +123,15 @@ std::vector<Route> route(const std::vector<ParameterShape>& parameters,
                          const OptimizerConfig& optimizer, const std::vector<RoutingRule>& rules,
                          const std::string& where) {
   std::vector<Route> table;
-  std::vector<bool> used(rules.size(), false);
+  std::vector<RoutingRule> all = rules;
+  const auto rest = default_routing(optimizer_kind(optimizer.kind, where));  // matches every tensor
+  all.insert(all.end(), rest.begin(), rest.end());
+  std::vector<bool> used(all.size(), false);
   for (const ParameterShape& parameter : parameters) {
-    const auto rule = std::find_if(rules.begin(), rules.end(), [&](const RoutingRule& each) {
-      return matches(each, parameter);
-    });
-    if (rule == rules.end()) {
-      throw Error(where, "no rule matches " + parameter.name +
-                             "; add a rule for it, or a last one for \"*\"");
-    }
-    used[rule - rules.begin()] = true;
-    table.push_back(make_route(parameter, optimizer, rule->rule, where));
+    const auto rule = std::find_if(
+        all.begin(), all.end(), [&](const RoutingRule& each) { return matches(each, parameter); });
+    used[rule - all.begin()] = true;
+    table.push_back(make_route(parameter, optimizer, *rule, where));
   }
   for (size_t i = 0; i < rules.size(); ++i) {
     if (used[i] || rules[i].pattern == "*") continue;
@@ -100,13 +145,38 @@ std::vector<Route> route(const std::vector<ParameterShape>& parameters,
 JsonArray to_json(const std::vector<Route>& table) {
   JsonArray rows;
   for (const Route& route : table) {
-    rows.push_back(JsonObject{{"name", route.name},
-                              {"shape", JsonArray(route.shape.begin(), route.shape.end())},
-                              {"rule", route.rule},
-                              {"learning_rate", route.learning_rate},
-                              {"weight_decay", route.weight_decay}});
+    rows.push_back(JsonObject{
+        {"name", route.name},
+        {"shape", JsonArray(route.shape.begin(), route.shape.end())},
+        {"rule", route.rule},
+        {"split", JsonArray(route.split.begin(), route.split.end())},
+        {"learning_rates", JsonArray(route.learning_rates.begin(), route.learning_rates.end())},
+        {"weight_decay", route.weight_decay}});
   }
   return rows;
+}
+
+std::string split_text(const Route& route) {
+  const std::vector<int64_t>& split = route.split;
+  if (split.size() == 1) return "-";
+  if (std::count(split.begin(), split.end(), split[0]) == static_cast<int64_t>(split.size()))
+    return std::to_string(split.size()) + " x " + std::to_string(split[0]);
+  std::string text;
+  for (const int64_t rows : split) text += (text.empty() ? "" : "+") + std::to_string(rows);
+  return text;
+}
+
+std::string rates_text(const Route& route) {
+  const std::vector<double>& rates = route.learning_rates;
+  const bool equal =
+      std::count(rates.begin(), rates.end(), rates[0]) == static_cast<int64_t>(rates.size());
+  std::string text;
+  for (size_t i = 0; i < (equal ? 1 : rates.size()); ++i) {
+    // Four digits without trailing zeros: "0.001", "0.03919".
+    const std::string rate = number_text(parse_number(significant(rates[i], 4), "rate"));
+    text += (i == 0 ? "" : ", ") + rate;
+  }
+  return text;
 }
 
 std::vector<Route> routes_from_json(const Json& value, const std::string& where) {
@@ -120,10 +190,15 @@ std::vector<Route> routes_from_json(const Json& value, const std::string& where)
     route.name = fields.text("name");
     route.shape = fields.integers("shape");
     route.rule = fields.text("rule");
-    route.learning_rate = fields.number("learning_rate");
+    route.split = fields.integers("split");
+    for (const Json& rate : fields.array("learning_rates"))
+      route.learning_rates.push_back(json_number(rate, fields.where("learning_rates")));
     route.weight_decay = fields.number("weight_decay");
     fields.finish();
     require_one_of(route.rule, choices, fields.where("rule"));
+    if (route.learning_rates.size() != route.split.size())
+      throw Error(fields.where("learning_rates"),
+                  "must have one number for each block of the split");
     table.push_back(std::move(route));
   }
   return table;
@@ -134,7 +209,9 @@ double muon_scale(const std::string& mode, int64_t rows, int64_t cols) {
   if (mode == "original") return std::sqrt(std::max(1.0, m / n));
   if (mode == "match_rms") return 0.2 * std::sqrt(std::max(m, n));
   if (mode == "spectral") return std::sqrt(m / n);
-  throw Error("scale", "'" + mode + "' is not known; choose one of: original match_rms spectral");
+  if (mode == "rms") return 0.2 * std::sqrt(m * n);
+  throw Error("scale",
+              "'" + mode + "' is not known; choose one of: original match_rms spectral rms");
 }
 
 }  // namespace draftlab

@@ -15,36 +15,48 @@ struct RoutingRule {
   int64_t dimensions = 0;     // 0: any
   int64_t smallest_side = 0;  // at least this; 0: any
   std::string rule;           // "matrix" (the kind's own rule), "adamw", "frozen"
+  // Rows of the blocks that a fused weight is updated in, each as a matrix of its own; they sum to
+  // the rows of every tensor that the rule decides. Empty: one block.
+  std::vector<int64_t> split = {};
+  bool split_heads = false;  // a block for each attention head, for the weights that have heads
 };
 
-// Matrices (2-D, smallest side above 1) to the kind's matrix rule, all else to AdamW.
-std::vector<RoutingRule> default_routing();
-// Reads a list such as [{"pattern": "fc.weight", "rule": "adamw"}] and puts the default rules after
-// it.
+// What decides where no rule of the user does. Matrices (2-D, smallest side above 1) go to the
+// kind's own rule, the rest to AdamW, or all to it if it takes vectors.
+std::vector<RoutingRule> default_routing(const OptimizerKind& kind);
+// Reads a list such as [{"pattern": "fc.weight", "rule": "adamw"},
+// {"pattern": "*.qkv.weight", "rule": "matrix", "split": [576, 192, 192]},
+// {"pattern": "*.q_proj.weight", "rule": "matrix", "split": "heads"}].
 std::vector<RoutingRule> parse_routing(const Json& value, const std::string& where);
 
 // One row of the visible table: which update rule a tensor gets, with its effective constants.
 struct Route {
   std::string name;
   std::vector<int64_t> shape;
-  std::string rule;          // "adamw", "muon", "normuon", "turbo_muon", "frozen"
-  double learning_rate = 0;  // base rate times the shape's scale: what the schedule multiplies
+  std::string rule;            // "adamw", "muon", ..., "frozen"
+  std::vector<int64_t> split;  // rows of each block; one block: all rows
+  // For each block the base rate times its shape's scale: what the schedule multiplies.
+  std::vector<double> learning_rates;
   // Decoupled, and by the rate without the scale: w *= 1 - base rate * schedule * weight_decay.
   double weight_decay = 0;
 };
 
-// The table for a drafter, in the order of `parameters`. AdamW inside of another kind takes the
-// kind's nested "adamw" options. Throws Error for a tensor that no rule matches, a vector sent to
-// "matrix", and a rule that decides no tensor (but "*").
+// The table for a drafter, in the order of `parameters`: `rules`, then default_routing. AdamW
+// inside of another kind takes the kind's nested "adamw" options. Throws Error for a vector sent to
+// a rule of matrices, a split that does not fit, and a rule that decides no tensor (but "*").
 std::vector<Route> route(const std::vector<ParameterShape>& parameters,
                          const OptimizerConfig& optimizer, const std::vector<RoutingRule>& rules,
                          const std::string& where);
 JsonArray to_json(const std::vector<Route>& table);
+// The blocks as people read them: "-" for one, "3 x 64", "576+192+192"; and the rates, one number
+// where they are equal.
+std::string split_text(const Route& route);
+std::string rates_text(const Route& route);
 std::vector<Route> routes_from_json(const Json& value, const std::string& where);
 
+// The factor on the learning rate of an orthogonalized update (docs/optimizers.md):
 // sqrt(max(1, rows/cols)) "original"; 0.2 sqrt(max(rows, cols)) "match_rms"; sqrt(rows/cols)
-// "spectral": the factor on the learning rate of an orthogonalized update (spec:
-// docs/optimizers.md).
+// "spectral"; 0.2 sqrt(rows cols) "rms", for an update of norm 1.
 double muon_scale(const std::string& mode, int64_t rows, int64_t cols);
 
 }  // namespace draftlab

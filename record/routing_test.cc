@@ -10,6 +10,7 @@
 namespace draftlab {
 namespace {
 
+using ::testing::DoubleEq;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -55,17 +56,17 @@ TEST(Routing, TheFirstRuleThatMatchesDecides) {
             R"([{"pattern": "fc.*", "rule": "adamw"}, {"pattern": "gate.weight", "rule": "matrix"},
                                {"pattern": "*", "dimensions": 1, "rule": "frozen"}])");
   EXPECT_THAT(rules_of(rows), ElementsAre("adamw", "muon", "muon", "frozen"));
-  EXPECT_EQ(rows[3].learning_rate, 0);
+  EXPECT_THAT(rows[3].learning_rates, ElementsAre(0));
 }
 
 TEST(Routing, RatesAreScaledByTheShapeAndDecayIsNot) {
   const auto rows = table(
       R"({"kind": "muon", "learning_rate": 0.1, "weight_decay": 0.3, "adamw": {"learning_rate": 0.2, "weight_decay": 0.4}})",
       "[]");
-  EXPECT_DOUBLE_EQ(rows[0].learning_rate, 0.1 * std::sqrt(1.5));
-  EXPECT_DOUBLE_EQ(rows[2].learning_rate, 0.1);
+  EXPECT_THAT(rows[0].learning_rates, ElementsAre(DoubleEq(0.1 * std::sqrt(1.5))));
+  EXPECT_THAT(rows[2].learning_rates, ElementsAre(0.1));
   EXPECT_EQ(rows[0].weight_decay, 0.3);
-  EXPECT_EQ(rows[3].learning_rate, 0.2);
+  EXPECT_THAT(rows[3].learning_rates, ElementsAre(0.2));
   EXPECT_EQ(rows[3].weight_decay, 0.4);
 }
 
@@ -81,13 +82,67 @@ TEST(Routing, RefusesRulesThatDoNothingAndVectorsAsMatrices) {
               HasSubstr("norm.weight has 1 dimension"));
   EXPECT_THAT(error_of(R"({"kind": "muon"})", R"([{"pattern": "fc.weight", "rule": "muon"}])"),
               HasSubstr("routing[0].rule"));
-  EXPECT_THROW(route(kParameters, optimizer(R"({"kind": "muon"})"), {{"fc.*", 0, 0, "adamw"}},
-                     "sweep.json: routing"),
-               Error);
+  EXPECT_THAT(error_of(R"({"kind": "lion"})", R"([{"pattern": "fc.weight", "rule": "adamw"}])"),
+              HasSubstr("lion updates every tensor itself"));
+}
+
+TEST(Routing, TheUsualRulesComeAfterThoseOfTheUser) {
+  EXPECT_THAT(rules_of(table(R"({"kind": "muon"})", R"([{"pattern": "fc.*", "rule": "adamw"}])")),
+              ElementsAre("adamw", "adamw", "muon", "adamw"));
+  EXPECT_THAT(rules_of(table(R"({"kind": "muon_all"})", "[]")),
+              ElementsAre("muon_all", "muon_all", "muon_all", "muon_all"));
+}
+
+TEST(Routing, BlocksOfASplitCoverTheRowsAndHaveRatesOfTheirOwn) {
+  const auto rows = table(R"({"kind": "muon", "learning_rate": 0.1, "scale": "spectral"})",
+                          R"([{"pattern": "fc.weight", "rule": "matrix", "split": [4, 1, 1]}])");
+  EXPECT_THAT(rows[0].split, ElementsAre(4, 1, 1));
+  EXPECT_THAT(rows[0].learning_rates,
+              ElementsAre(0.1, DoubleEq(0.1 * std::sqrt(0.25)), DoubleEq(0.1 * std::sqrt(0.25))));
+  EXPECT_THAT(rows[2].split, ElementsAre(4)) << "one block: all rows";
+  EXPECT_EQ(split_text(rows[0]), "4+1+1");
+  EXPECT_EQ(rates_text(rows[0]), "0.1, 0.05, 0.05");
+  EXPECT_EQ(split_text(rows[2]), "-");
+}
+
+TEST(Routing, HeadsAreSplitWhereATensorHasThem) {
+  const std::vector<ParameterShape> parameters = {{"fc.weight", {6, 4}},
+                                                  {"layers.0.self_attn.k_proj.weight", {4, 6}, 2},
+                                                  {"layers.0.self_attn.q_proj.weight", {8, 6}, 2}};
+  const auto rows =
+      route(parameters, optimizer(R"({"kind": "muon", "learning_rate": 0.1})"),
+            parse_routing(
+                parse_json(R"([{"pattern": "*.weight", "rule": "matrix", "split": "heads"}])", "t"),
+                "routing"),
+            "routing");
+  EXPECT_THAT(rows[0].split, ElementsAre(6));
+  EXPECT_THAT(rows[1].split, ElementsAre(2, 2));
+  EXPECT_THAT(rows[2].split, ElementsAre(2, 2, 2, 2));
+  EXPECT_THAT(rows[2].learning_rates, ElementsAre(0.1, 0.1, 0.1, 0.1))
+      << "a head has fewer rows than columns, the whole has not";
+  EXPECT_EQ(split_text(rows[2]), "4 x 2");
+  EXPECT_EQ(rates_text(rows[2]), "0.1");
+  const auto mini = route(parameters, optimizer(R"({"kind": "adam_mini"})"), {}, "routing");
+  EXPECT_THAT(mini[2].split, ElementsAre(2, 2, 2, 2)) << "Adam-mini's blocks are heads";
+}
+
+TEST(Routing, ASplitThatDoesNotFitIsRefusedByName) {
+  const auto of_split = [](const std::string& split) {
+    return error_of(
+        R"({"kind": "muon"})",
+        (R"([{"pattern": "fc.weight", "rule": "matrix", "split": )" + split + "}]").c_str());
+  };
+  EXPECT_THAT(of_split("[4, 1]"),
+              HasSubstr("the split of the rule for \"fc.weight\" sums to 5 rows, but fc.weight has "
+                        "6"));
+  EXPECT_THAT(of_split("[6, 0]"), HasSubstr("routing[0].split: must be at least 1"));
+  EXPECT_THAT(of_split("\"head\""), HasSubstr("routing[0].split: must be \"heads\" or a list"));
+  EXPECT_THAT(of_split("[2.5, 3.5]"), HasSubstr("routing[0].split[0]: must be a whole number"));
 }
 
 TEST(Routing, ReadsBackItsOwnJson) {
-  const auto rows = table(R"({"kind": "turbo_muon", "scale": "match_rms"})", "[]");
+  const auto rows = table(R"({"kind": "turbo_muon", "scale": "match_rms"})",
+                          R"([{"pattern": "fc.weight", "rule": "matrix", "split": [4, 2]}])");
   EXPECT_EQ(canonical(to_json(routes_from_json(to_json(rows), "sweep.json: routing"))),
             canonical(to_json(rows)));
 }
@@ -97,7 +152,8 @@ TEST(MuonScale, DividesSidesAsRealNumbers) {
   EXPECT_EQ(muon_scale("original", 4, 6), 1);
   EXPECT_DOUBLE_EQ(muon_scale("match_rms", 4, 6), 0.2 * std::sqrt(6.0));
   EXPECT_DOUBLE_EQ(muon_scale("spectral", 4, 6), std::sqrt(4.0 / 6.0));
-  EXPECT_THROW(muon_scale("rms", 4, 6), Error);
+  EXPECT_DOUBLE_EQ(muon_scale("rms", 4, 6), 0.2 * std::sqrt(24.0));
+  EXPECT_THROW(muon_scale("rows", 4, 6), Error);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "base/error.h"
+
 namespace draftlab {
 namespace {
 
@@ -11,6 +13,14 @@ constexpr char kPrefix[] = "step_", kSuffix[] = ".safetensors";
 constexpr size_t kDigits = 9;
 
 }  // namespace
+
+void require_schema(int64_t schema, int64_t ours, const std::string& where) {
+  if (schema == ours) return;
+  throw Error(where,
+              "is " + std::to_string(schema) + ", and this version of draftlab reads " +
+                  std::to_string(ours) +
+                  "; use the version that wrote the folder, or run the sweep into a new one");
+}
 
 std::filesystem::path SegmentFolder::checkpoint(int64_t step) const {
   char name[64];

@@ -7,6 +7,9 @@
 
 namespace draftlab {
 
+// Throws Error for a file that another version of draftlab wrote.
+void require_schema(int64_t schema, int64_t ours, const std::string& where);
+
 // Every path of a result folder is made and parsed here (docs/run_folder.md).
 class RunFolder {
  public:
@@ -23,6 +26,7 @@ class RunFolder {
   std::filesystem::path report_page() const { return report() / "index.html"; }
   std::filesystem::path runs_csv() const { return report() / "runs.csv"; }
   std::filesystem::path evaluations_csv() const { return report() / "evaluations.csv"; }
+  std::filesystem::path updates_csv() const { return report() / "updates.csv"; }
 
  private:
   std::filesystem::path root_;
@@ -44,6 +48,8 @@ class SegmentFolder {
   }  // step, rate: for the runner's eyes
   std::filesystem::path log() const { return root_ / "log.txt"; }  // the worker's stdout and stderr
   std::filesystem::path lock() const { return root_ / "lock"; }    // held by its worker
+  // What became of the parent's optimizer state, where another optimizer took over.
+  std::filesystem::path transfer() const { return root_ / "transfer.json"; }
   std::filesystem::path baselines() const { return root_ / "baselines.json"; }
   std::filesystem::path provenance() const { return root_ / "provenance.json"; }
   std::filesystem::path checkpoints() const { return root_ / "checkpoints"; }

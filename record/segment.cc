@@ -6,11 +6,12 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "record/run_folder.h"
 
 namespace draftlab {
 namespace {
 
-constexpr int64_t kSchema = 1;  // of segment.json; a reader refuses any other
+constexpr int64_t kSchema = 2;  // of segment.json; a reader refuses any other
 
 TrainingConfig read_training(Fields& fields) {
   TrainingConfig config;
@@ -74,6 +75,17 @@ Seeds seeds_from_json(const Json& value, const std::string& where) {
   return seeds;
 }
 
+StartConfig start_from_json(const Json& value, const std::string& where) {
+  Fields fields(value, where);
+  StartConfig start{fields.text("state"), fields.integer("rewarmup"),
+                    fields.integer("schedule_from")};
+  fields.finish();
+  require_one_of(start.state, {"transfer", "reset"}, fields.where("state"));
+  require_at_least(static_cast<double>(start.rewarmup), 0, fields.where("rewarmup"));
+  require_at_least(static_cast<double>(start.schedule_from), 0, fields.where("schedule_from"));
+  return start;
+}
+
 }  // namespace
 
 TrainingConfig parse_training(const Json& value, const std::string& where) {
@@ -126,6 +138,9 @@ JsonObject to_json(const SegmentConfig& config) {
                                {"noise", config.seeds.noise}}},
           {"store", config.store},
           {"parent", config.parent},
+          {"start", JsonObject{{"state", config.start.state},
+                               {"rewarmup", config.start.rewarmup},
+                               {"schedule_from", config.start.schedule_from}}},
           {"from_step", config.from_step},
           {"to_step", config.to_step}};
 }
@@ -142,11 +157,14 @@ SegmentConfig segment_from_json(const Json& value, const std::string& where) {
   config.seeds = seeds_from_json(fields.any("seeds"), fields.where("seeds"));
   config.store = fields.text("store");
   config.parent = fields.text("parent");
+  config.start = start_from_json(fields.any("start"), fields.where("start"));
   config.from_step = fields.integer("from_step");
   config.to_step = fields.integer("to_step");
   fields.finish();
   require_between(config.to_step, config.from_step + 1, config.training.steps,
                   fields.where("to_step"));
+  require_between(static_cast<double>(config.start.schedule_from), 0,
+                  static_cast<double>(config.from_step), fields.where("start.schedule_from"));
   return config;
 }
 
@@ -165,7 +183,7 @@ void write_task(const std::filesystem::path& file, const SegmentTask& task) {
 SegmentTask read_task(const std::filesystem::path& file) {
   const Json value = read_json(file);
   Fields fields(value, file.string());
-  require_between(fields.integer("schema"), kSchema, kSchema, fields.where("schema"));
+  require_schema(fields.integer("schema"), kSchema, fields.where("schema"));
   SegmentTask task;
   task.id = fields.text("id");
   task.store_folder = fields.text("store_folder");

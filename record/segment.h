@@ -44,6 +44,15 @@ struct Seeds {
   int64_t weights = 0, data = 0, noise = 0;  // initial weights; batch order; anchors
 };
 
+// How a segment takes over from its parent. Without a parent all of it stays as it is here.
+struct StartConfig {
+  // What becomes of the parent's optimizer state: "transfer" carries to another optimizer what
+  // means the same there (optim/state_transfer.h), "reset" starts from zeros.
+  std::string state = "transfer";
+  int64_t rewarmup = 0;       // steps in which the rate rises from 0 to the schedule's
+  int64_t schedule_from = 0;  // step at which the schedule begins: 0, or a restart
+};
+
 // Training from one checkpoint (or from nothing) to a later step under one resolved configuration.
 struct SegmentConfig {
   DrafterConfig drafter;
@@ -53,8 +62,9 @@ struct SegmentConfig {
   OptimizerConfig optimizer;
   std::vector<Route> routing;
   Seeds seeds;
-  std::string store;      // the store's identity: hash of its manifest
-  std::string parent;     // id of the segment whose last checkpoint this one starts from; "": none
+  std::string store;   // the store's identity: hash of its manifest
+  std::string parent;  // id of the segment whose last checkpoint this one starts from; "": none
+  StartConfig start;
   int64_t from_step = 0;  // 0, or the parent's to_step
   int64_t to_step = 0;
 };

@@ -29,8 +29,7 @@ SegmentConfig example() {
       parse_split(parse_json(R"({"train": 10, "held_out": 2})", "s.json"), "s.json: split");
   config.optimizer =
       parse_optimizer_config(parse_json(R"({"kind": "muon"})", "s.json"), "s.json: arms[0]");
-  config.routing = route(parameter_shapes(config.drafter), config.optimizer, default_routing(),
-                         "s.json: arms[0]");
+  config.routing = route(parameter_shapes(config.drafter), config.optimizer, {}, "s.json: arms[0]");
   config.seeds = {1, 2, 3};
   config.store = "abc";
   config.to_step = 100;
@@ -57,9 +56,12 @@ TEST(Segment, EveryFieldThatChangesTheResultChangesTheId) {
   EXPECT_TRUE(changed([](auto& c) { c.split.tuning = 1; }));
   EXPECT_TRUE(changed([](auto& c) { c.optimizer.options["momentum"] = 0.9; }));
   EXPECT_TRUE(changed([](auto& c) { c.routing[0].rule = "frozen"; }));
+  EXPECT_TRUE(changed([](auto& c) { c.routing[0].split = {16, 16}; }));
   EXPECT_TRUE(changed([](auto& c) { c.seeds.noise = 4; }));
   EXPECT_TRUE(changed([](auto& c) { c.store = "abd"; }));
   EXPECT_TRUE(changed([](auto& c) { c.parent = "p"; }));
+  EXPECT_TRUE(changed([](auto& c) { c.start.state = "reset"; }));
+  EXPECT_TRUE(changed([](auto& c) { c.start.rewarmup = 5; }));
   EXPECT_TRUE(changed([](auto& c) { c.to_step = 99; }));
   EXPECT_FALSE(changed([](auto&) {}));
 }
@@ -131,7 +133,7 @@ TEST(Plan, ReadsBackWhatWasWrittenAndRefusesAnEditedSegment) {
                   .target = {"val_loss", 5.5}};
   plan.segments.push_back({segment_id(example()), example()});
   plan.runs.push_back(
-      {"muon seed=1", "muon", example().optimizer, {1, 2, 3}, {segment_id(example())}});
+      {"muon seed=1", "muon", "", example().optimizer, {1, 2, 3}, {segment_id(example())}});
   write_plan(file, plan);
   const PlanRecord read = read_plan(file);
   EXPECT_EQ(read.name, plan.name);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "record/events.h"
+#include "record/update_cost.h"
 
 namespace draftlab {
 namespace {
@@ -16,8 +17,6 @@ int64_t elements(const std::vector<int64_t>& shape) {
   for (const int64_t side : shape) count *= side;
   return count;
 }
-
-bool orthogonalizes(const std::string& rule) { return rule != "adamw" && rule != "frozen"; }
 
 // One pass over `blocks` blocks of sequences with `context` tokens in all; a multiplication and an
 // addition are two operations.
@@ -65,19 +64,16 @@ StepCount count_steps(const PlanRecord& plan) {
 }
 
 double checkpoint_bytes(const SegmentConfig& config) {
-  double numbers = 0;
-  for (const Route& route : config.routing) {
-    const double count = static_cast<double>(elements(route.shape));
-    numbers += count;
-    if (route.rule == "adamw") numbers += 2 * count;
-    if (orthogonalizes(route.rule)) numbers += count + static_cast<double>(route.shape[0]);
-  }
-  return 4 * numbers;
+  double weights = 0;
+  for (const Route& route : config.routing) weights += static_cast<double>(elements(route.shape));
+  return 4 * weights + update_cost(config.routing, config.optimizer).state_bytes;
 }
 
 double disk_bytes(const SegmentConfig& config) {
+  // Two splits are evaluated, and there are no more kinds of layer than tensors.
+  const size_t rows_per_evaluation = 2 + config.routing.size();
   const double rows = static_cast<double>(config.to_step - config.from_step) +
-                      2 * static_cast<double>(config.evaluation.steps.size());
+                      static_cast<double>(rows_per_evaluation * config.evaluation.steps.size());
   return 2 * checkpoint_bytes(config) + kBytesPerRow * rows;
 }
 
@@ -91,16 +87,7 @@ double step_flop(const SegmentConfig& config, double tokens_per_sequence) {
   const double sequences = config.training.sequences_per_step;
   const Pass pass = one_pass(config.drafter, sequences * config.training.anchors,
                              sequences * tokens_per_sequence, tokens_per_sequence);
-  double flop = 3 * pass.layers + 2 * pass.head;
-  for (const Route& route : config.routing) {
-    if (!orthogonalizes(route.rule) || route.shape.size() != 2) continue;
-    const double m = std::min(route.shape[0], route.shape[1]);
-    const double n = std::max(route.shape[0], route.shape[1]);
-    // Each iteration: X X^T, its square, and a polynomial of it times X.
-    const double steps = static_cast<double>(config.optimizer.integer("steps"));
-    flop += steps * (4 * m * m * n + 2 * m * m * m);
-  }
-  return flop;
+  return 3 * pass.layers + 2 * pass.head + update_cost(config.routing, config.optimizer).flop;
 }
 
 double evaluation_flop(const SegmentConfig& config, double tokens_per_sequence) {

@@ -18,8 +18,7 @@ struct StepCount {
 };
 StepCount count_steps(const PlanRecord& plan);
 
-// Bytes of one checkpoint: weights and optimizer state in float32 (two moments for AdamW, one for
-// the others, and NorMuon's row means).
+// Bytes of one checkpoint: weights and optimizer state in float32.
 double checkpoint_bytes(const SegmentConfig& config);
 
 // Bytes that a segment may need at once: two checkpoints (the old one goes when the new one is
@@ -28,7 +27,7 @@ double disk_bytes(const SegmentConfig& config);
 double disk_bytes(const PlanRecord& plan);
 
 // Floating-point operations of one training step: linear layers in three passes, the frozen head in
-// two on supervised rows, allowed attention scores in three, and the orthogonalizations.
+// two on supervised rows, allowed attention scores in three, and the optimizer's matrix products.
 double step_flop(const SegmentConfig& config, double tokens_per_sequence);
 // The same of all evaluations of a segment: one pass over every stride-th position.
 double evaluation_flop(const SegmentConfig& config, double tokens_per_sequence);

@@ -9,36 +9,6 @@
 namespace draftlab {
 namespace {
 
-const Json& option_value(const OptimizerConfig& optimizer, const std::string& key) {
-  const size_t dot = key.find('.');
-  if (dot == std::string::npos) return optimizer.options.at(key);
-  return optimizer.options.at(key.substr(0, dot)).at(key.substr(dot + 1));
-}
-
-// The keys on which the points of a grid differ, in the order of the optimizer's options.
-std::vector<std::string> varying_keys(const std::vector<OptimizerConfig>& grid) {
-  std::vector<std::string> keys;
-  for (const OptimizerOption& option : optimizer_kind(grid[0].kind, "optimizer").options) {
-    const Json& first = option_value(grid[0], option.key);
-    for (const OptimizerConfig& point : grid) {
-      if (option_value(point, option.key) == first) continue;
-      keys.push_back(option.key);
-      break;
-    }
-  }
-  return keys;
-}
-
-// "learning_rate" -> "lr", "adamw.learning_rate" -> "adamw.lr"
-std::string short_key(const std::string& key) {
-  constexpr std::string_view kLong = "learning_rate";
-  return key.ends_with(kLong) ? key.substr(0, key.size() - kLong.size()) + "lr" : key;
-}
-
-std::string plain_text(const Json& value) {
-  return value.is_string() ? std::string(value.get_string()) : canonical(value);
-}
-
 std::string seeds_text(const Seeds& seeds) {
   const std::string weights = std::to_string(seeds.weights);
   if (seeds.weights == seeds.data && seeds.weights == seeds.noise) return "seed=" + weights;
@@ -116,27 +86,30 @@ PlanRecord make_plan(const Sweep& sweep, const PlannedStore& store) {
   std::unordered_map<std::string, std::string> first_run;  // of a last segment's id
   std::unordered_set<std::string> names;
   for (const SweepArm& arm : sweep.arms) {
-    const std::vector<std::string> varying = varying_keys(arm.grid);
-    for (const OptimizerConfig& optimizer : arm.grid) {
-      std::string name = arm.name;
-      for (const std::string& key : varying) {
-        name += " " + short_key(key) + "=" + plain_text(option_value(optimizer, key));
+    for (const ArmPoint& point : arm.points) {
+      const std::string name = arm.name + (point.label.empty() ? "" : " " + point.label);
+      std::vector<SegmentConfig> path;
+      for (size_t i = 0; i < point.stages.size(); ++i) {
+        const Stage& stage = point.stages[i];
+        path.push_back(
+            {.drafter = drafter,
+             .training = sweep.training,
+             .evaluation = sweep.evaluation,
+             .split = sweep.split,
+             .optimizer = stage.optimizer,
+             .routing = route(shapes, stage.optimizer, stage.routing, arm.where + ".routing"),
+             .seeds = {},
+             .store = store.hash,
+             .parent = "",
+             .start = stage.start,
+             .from_step = stage.from_step,
+             .to_step = i + 1 < point.stages.size() ? point.stages[i + 1].from_step
+                                                    : sweep.training.steps});
       }
-      SegmentConfig config{drafter,
-                           sweep.training,
-                           sweep.evaluation,
-                           sweep.split,
-                           optimizer,
-                           route(shapes, optimizer, arm.routing, arm.where + ".routing"),
-                           {},
-                           store.hash,
-                           "",
-                           0,
-                           sweep.training.steps};
       for (const Seeds& seeds : sweep.seeds) {
-        config.seeds = seeds;
-        PlannedRun run{name + " " + seeds_text(seeds), arm.name, optimizer, seeds,
-                       graph.add_path({config})};
+        for (SegmentConfig& segment : path) segment.seeds = seeds;
+        PlannedRun run{name + " " + seeds_text(seeds), arm.name, point.label,
+                       point.stages.back().optimizer,  seeds,    graph.add_path(path)};
         // An arm may be called like another arm's point.
         for (int copy = 2; !names.insert(run.name).second; ++copy) {
           run.name = name + " " + seeds_text(seeds) + " (" + std::to_string(copy) + ")";

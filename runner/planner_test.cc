@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <optional>
 #include <set>
 
 #include "runner/example_sweep.h"
@@ -34,6 +36,14 @@ TEST(Planner, ARunIsNamedByItsArmTheOptionsThatVaryAndItsSeed) {
                   "adamw lr=1e-05 adamw.lr=3e-05 seed=1", "adamw lr=1e-05 adamw.lr=3e-05 seed=2"));
   EXPECT_THAT(run_names(example_plan({{"/seeds", R"([{"weights": 1, "data": 2, "noise": 3}])"}})),
               ElementsAre("adamw seeds=1/2/3"));
+}
+
+TEST(Planner, OptionsThatFollowFromOthersAreNotInTheName) {
+  EXPECT_THAT(run_names(example_plan(
+                  {{"/arms/0/optimizer",
+                    R"({"kind": "muon", "orthogonalizer": ["exact", "polar_express"]})"}})),
+              ElementsAre("adamw orthogonalizer=exact seed=1",
+                          "adamw orthogonalizer=polar_express seed=1"));
 }
 
 TEST(Planner, RunNamesStayDistinctWhenAnArmIsCalledLikeAPoint) {
@@ -125,6 +135,26 @@ TEST(Planner, UnusedSequencesAreNoticed) {
   EXPECT_THAT(example_plan({{"/split/held_out", "1"}}).notices,
               ElementsAre("the split uses 9 of the store's 10 sequences"));
   EXPECT_THAT(example_plan().notices, IsEmpty());
+}
+
+// Whatever the target of their stores turns out to be.
+TEST(Planner, EverySweepFileOfTheProjectHasAPlan) {
+  const std::filesystem::path folder = DRAFTLAB_SOURCE_DIR "/sweeps";
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".json") continue;
+    if (!read_json(entry.path()).as_object().contains("arms")) continue;  // no sweep
+    const Sweep sweep = read_sweep(entry.path());
+    const Json specification = read_json(sweep.store_specification);
+    PlannedStore store = example_store();
+    store.num_taps = static_cast<int64_t>(specification.at("taps").as_array().size());
+    store.hidden_size = store.vocab_size = store.records = std::nullopt;
+    const PlanRecord plan = make_plan(sweep, store);
+    EXPECT_THAT(plan.notices, ::testing::Not(::testing::Contains(HasSubstr("the same training"))))
+        << sweep.name;
+    names.insert(entry.path().stem().string());
+  }
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"smoke", "quick", "optimizers", "inexact_muon"}));
 }
 
 // A mid-run switch: two runs that share their first half.

@@ -88,33 +88,36 @@ TargetLevel read_target(const Json& value, const std::string& where) {
   return target;
 }
 
-// Points of the grid before equal ones collapse.
-double grid_size(const JsonObject& optimizer) {
+// The combinations of all lists in `value`, before equal ones collapse.
+double grid_size(const Json& value) {
+  if (const auto* list = value.if_array()) return static_cast<double>(list->size());
   double size = 1;
-  for (const auto& field : optimizer) {
-    if (const auto* list = field.value().if_array()) size *= static_cast<double>(list->size());
-    if (const auto* group = field.value().if_object()) size *= grid_size(*group);
+  if (const auto* object = value.if_object()) {
+    for (const auto& field : *object) size *= grid_size(field.value());
   }
   return size;
 }
 
-SweepArm read_arm(const Json& value, const std::string& where, size_t seeds,
-                  std::vector<std::string>& notices) {
+SweepArm read_arm(const Json& value, const std::string& where, const TrainingConfig& training,
+                  size_t seeds, std::vector<std::string>& notices) {
   Fields fields(value, where);
   SweepArm arm;
   arm.where = where;
   arm.name = name_of(fields);
   const Json& optimizer = fields.any("optimizer");
-  if (const auto* object = optimizer.if_object();
-      object && grid_size(*object) * static_cast<double>(seeds) > kMostRuns) {
+  const JsonArray switches = fields.has("switches") ? fields.array("switches") : JsonArray();
+  double runs = static_cast<double>(seeds) * grid_size(optimizer);
+  for (const Json& each : switches) runs *= grid_size(each);
+  if (runs > kMostRuns) {
     throw Error(fields.where("optimizer"), "its lists make more than " +
                                                grouped(static_cast<long long>(kMostRuns)) +
                                                " runs; shorten them");
   }
-  arm.grid = parse_optimizer_grid(optimizer, fields.where("optimizer"), notices);
-  arm.routing = fields.has("routing")
-                    ? parse_routing(fields.any("routing"), fields.where("routing"))
-                    : default_routing();
+  std::vector<RoutingRule> routing;
+  if (fields.has("routing"))
+    routing = parse_routing(fields.any("routing"), fields.where("routing"));
+  arm.points = arm_points(parse_optimizer_grid(optimizer, fields.where("optimizer"), notices),
+                          routing, switches, training, where, notices);
   fields.finish();
   return arm;
 }
@@ -145,7 +148,7 @@ Sweep parse_sweep(const Json& content, const fs::path& file) {
   if (arms.empty()) throw Error(fields.where("arms"), "is an empty list; give at least one arm");
   for (const Json& value : arms) {
     const std::string where = element(fields.where("arms"), sweep.arms.size());
-    SweepArm arm = read_arm(value, where, sweep.seeds.size(), sweep.notices);
+    SweepArm arm = read_arm(value, where, sweep.training, sweep.seeds.size(), sweep.notices);
     for (size_t i = 0; i < sweep.arms.size(); ++i) {
       if (sweep.arms[i].name != arm.name) continue;
       throw Error(where + ".name",

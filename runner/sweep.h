@@ -6,19 +6,17 @@
 #include <vector>
 
 #include "base/json.h"
-#include "record/optimizer_config.h"
 #include "record/plan.h"
-#include "record/routing.h"
 #include "record/segment.h"
+#include "runner/stage.h"
 
 namespace draftlab {
 
-// One optimizer to compare: every point of its grid runs once per seed.
+// One optimizer, or one sequence of them, to compare: every point of its grid runs once per seed.
 struct SweepArm {
   std::string name;
-  std::vector<OptimizerConfig> grid;  // distinct, at least one
-  std::vector<RoutingRule> routing;
-  std::string where;  // "quick.json: arms[1]", for later errors
+  std::vector<ArmPoint> points;  // at least one
+  std::string where;             // "quick.json: arms[1]", for later errors
 };
 
 // A sweep file as read and checked on its own; the planner checks it against the store.

@@ -42,7 +42,7 @@ TEST(Sweep, PathsAreRelativeToTheFile) {
 
 TEST(Sweep, EqualGridPointsCollapseWithANotice) {
   const Sweep sweep = example_sweep({{"/arms/0/optimizer/learning_rate", "[1e-3, 0.001, 0.002]"}});
-  EXPECT_THAT(sweep.arms[0].grid, SizeIs(2));
+  EXPECT_THAT(sweep.arms[0].points, SizeIs(2));
   ASSERT_THAT(sweep.notices, SizeIs(1));
   EXPECT_THAT(sweep.notices[0], HasSubstr("arms[0].optimizer.learning_rate"));
 }

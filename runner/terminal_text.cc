@@ -73,6 +73,23 @@ std::string cut(std::string_view text, size_t width) {
   return std::string(text.substr(0, end)) + std::string("...").substr(0, width);
 }
 
+std::string wrapped(const std::string& head, std::string_view text, size_t width) {
+  const std::string indent(width_of(head), ' ');
+  std::string lines, line = head;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    const bool first = width_of(line) == indent.size();
+    if (!first && width_of(line) + 1 + width_of(word) > width) {
+      lines += line + "\n";
+      line = indent + std::string(word);
+    } else {
+      line += (first ? "" : " ") + std::string(word);
+    }
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+  }
+  return lines + line + "\n";
+}
+
 std::string duration_text(double seconds) {
   if (!std::isfinite(seconds)) return number_text(seconds) + " s";
   const auto s = static_cast<int64_t>(std::llround(std::max(0.0, seconds)));

@@ -18,6 +18,10 @@ size_t width_of(std::string_view text);
 // Cut after `width` characters, with "..." in their last three where something was cut.
 std::string cut(std::string_view text, size_t width);
 
+// `head`, then the words of `text` in lines of at most `width` characters where possible, all lines
+// of them starting below the first word.
+std::string wrapped(const std::string& head, std::string_view text, size_t width);
+
 // "8 s", "3 min 20 s", "2 h 5 min", "3 d 4 h".
 std::string duration_text(double seconds);
 // "812 B", "1.2 kB", "3.4 GB" (powers of 1000).

@@ -30,6 +30,16 @@ TEST(TerminalText, Durations) {
   EXPECT_EQ(duration_text(4 * 86400 + 3 * 3600), "4 d 3 h");
 }
 
+TEST(TerminalText, WordsWrapBelowTheFirstOne) {
+  EXPECT_EQ(wrapped("é: ", "one two three", 10),
+            "é: one two\n"
+            "   three\n");
+  EXPECT_EQ(wrapped("  ", "a-word-that-is-too-long b", 10),
+            "  a-word-that-is-too-long\n"
+            "  b\n");
+  EXPECT_EQ(wrapped("x", "", 10), "x\n");
+}
+
 TEST(TerminalText, Bytes) {
   EXPECT_EQ(bytes_text(0), "0 B");
   EXPECT_EQ(bytes_text(812), "812 B");
