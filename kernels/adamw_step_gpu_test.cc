@@ -15,7 +15,8 @@ TEST(AdamWStepCuda, EqualsTheCpu) {
     at::Tensor w = at::randn({n}), g = at::randn({n}), m = 0.1 * at::randn({n}), v = at::rand({n});
     at::Tensor device_w = w.cuda(), device_m = m.cuda(), device_v = v.cuda();
     for (int64_t t = 1; t <= 3; ++t) {
-      const AdamWStep step{.learning_rate = 3e-3, .beta2 = 0.95, .weight_decay = 0.1, .t = t};
+      const AdamWStep step{
+          .learning_rate = 3e-3, .beta2 = 0.95, .weight_decay = 0.1, .m_steps = t, .v_steps = t};
       adamw_step(w, g, m, v, step);
       adamw_step(device_w, g.cuda(), device_m, device_v, step);
     }

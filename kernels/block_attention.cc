@@ -172,7 +172,8 @@ Head<T> make_head(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
 }
 
 template <typename T>
-void forward_tile(const Head<T>& head, const Tile& tile, T* scores, T* out, T* log_sum) {
+void forward_tile(const Head<T>& head, const Tile& tile, T* scores, T* out, T* log_sum,
+                  T* largest_scores) {
   const int64_t first = tile.first_block * head.layout.block_size;
   const int64_t rows = head.rows(tile), columns = head.columns(tile);
   head.against_keys(tile, head.scale, head.q + first * head.q_stride, head.q_stride, head.k,
@@ -192,6 +193,7 @@ void forward_tile(const Head<T>& head, const Tile& tile, T* scores, T* out, T* l
     for (int64_t c = seen.context.begin; c < seen.context.end; ++c) row[c] *= inverse;
     for (int64_t c = seen.slots.begin; c < seen.slots.end; ++c) row[c] *= inverse;
     log_sum[first + r] = blind ? T(0) : largest + std::log(sum);
+    if (largest_scores != nullptr) largest_scores[first + r] = largest;
   }
   head.mix(tile, T(1), scores, head.v, out + first * head.q_stride);
 }
@@ -297,13 +299,15 @@ PlainBlock plain_block(const at::Tensor& q, const at::Tensor& k, const at::Tenso
 
 void plain_block_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                            const BlockLayout& layout, const AttentionHeads& heads, int64_t window,
-                           const at::Tensor& out, const at::Tensor& log_sum) {
+                           const at::Tensor& out, const at::Tensor& log_sum,
+                           const at::Tensor* largest) {
   check_shapes(q, k, v, layout, heads);
   const double scale = 1 / std::sqrt(static_cast<double>(heads.dim));
   for (int64_t n = 0; n < static_cast<int64_t>(layout.block_anchor.size()); ++n) {
     const PlainBlock block = plain_block(q, k, v, layout, heads, window, n);
     const at::Tensor scores =
         (block.q.matmul(block.k.transpose(1, 2)) * scale).masked_fill(block.hidden, -INFINITY);
+    if (largest != nullptr) largest->slice(1, block.first, block.last).copy_(scores.amax(2));
     at::Tensor sums = scores.logsumexp(2);  // [nh, B]
     sums = sums.masked_fill(sums == -INFINITY, 0);
     const at::Tensor mixed = (scores - sums.unsqueeze(2)).exp().matmul(block.v);
@@ -346,9 +350,10 @@ void plain_block_attention_backward(const at::Tensor& d_out, const at::Tensor& q
 
 void block_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                      const BlockLayout& layout, const AttentionHeads& heads, int64_t window,
-                     const at::Tensor& out, const at::Tensor& log_sum) {
-  if (!plain_memory({q, k, v, out, log_sum})) {
-    return plain_block_attention(q, k, v, layout, heads, window, out, log_sum);
+                     const at::Tensor& out, const at::Tensor& log_sum, const at::Tensor* largest) {
+  if (!plain_memory({q, k, v, out, log_sum}) ||
+      (largest != nullptr && !plain_memory({q, *largest}))) {
+    return plain_block_attention(q, k, v, layout, heads, window, out, log_sum, largest);
   }
   check_shapes(q, k, v, layout, heads);
   const std::vector<Tile> tiles = make_tiles(layout, window);
@@ -364,7 +369,10 @@ void block_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
         const Range sequence = sequences[task / heads.query];
         for (int64_t t = sequence.begin; t < sequence.end; ++t)
           forward_tile(head, tiles[t], scores.get(), out.data_ptr<scalar_t>() + h * heads.dim,
-                       log_sum.data_ptr<scalar_t>() + h * layout.query_rows());
+                       log_sum.data_ptr<scalar_t>() + h * layout.query_rows(),
+                       largest == nullptr
+                           ? nullptr
+                           : largest->data_ptr<scalar_t>() + h * layout.query_rows());
       }
     });
   });

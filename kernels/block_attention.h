@@ -36,11 +36,13 @@ struct AttentionHeads {
 //
 // q, out [N*B, nh*hd]; k, v [T + N*B, nkv*hd], context rows first; log_sum [nh, N*B] is what the
 // backward pass needs (log of the sum of e^score; 0 where a row sees nothing). One floating dtype.
+// `largest` [nh, N*B], if given, gets each row's largest score (-infinity where it sees nothing).
 // Outputs have their shapes already. Deterministic for a number of threads; hidden context rows
 // change no bit as long as they are finite.
 void block_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                      const BlockLayout& layout, const AttentionHeads& heads, int64_t window,
-                     const at::Tensor& out, const at::Tensor& log_sum);
+                     const at::Tensor& out, const at::Tensor& log_sum,
+                     const at::Tensor* largest = nullptr);
 
 // Gradients dq, dk, dv (written, not added to) from d_out. `scratch` is resized to
 // [2, nh, T + N*B, hd]: pass the same tensor again to save the allocation.
@@ -53,7 +55,8 @@ void block_attention_backward(const at::Tensor& d_out, const at::Tensor& q, cons
 // The same by ATen alone, block by block: the specification, and what devices without a kernel run.
 void plain_block_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                            const BlockLayout& layout, const AttentionHeads& heads, int64_t window,
-                           const at::Tensor& out, const at::Tensor& log_sum);
+                           const at::Tensor& out, const at::Tensor& log_sum,
+                           const at::Tensor* largest = nullptr);
 void plain_block_attention_backward(const at::Tensor& d_out, const at::Tensor& q,
                                     const at::Tensor& k, const at::Tensor& v, const at::Tensor& out,
                                     const at::Tensor& log_sum, const BlockLayout& layout,

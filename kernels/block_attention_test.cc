@@ -32,7 +32,7 @@ Case three_sequences(int64_t window) {
 }
 
 struct Tensors {
-  at::Tensor q, k, v, d_out, out, log_sum, dq, dk, dv, scratch;
+  at::Tensor q, k, v, d_out, out, log_sum, largest, dq, dk, dv, scratch;
 
   Tensors(const Case& c, at::ScalarType dtype) {
     at::manual_seed(1);
@@ -49,14 +49,15 @@ struct Tensors {
     dk = at::full_like(k, NAN);
     dv = at::full_like(k, NAN);
     log_sum = at::full({c.heads.query, queries}, NAN, q.options());
+    largest = at::full_like(log_sum, NAN);
   }
   void run(const Case& c) {
-    block_attention(q, k, v, c.layout(), c.heads, c.window, out, log_sum);
+    block_attention(q, k, v, c.layout(), c.heads, c.window, out, log_sum, &largest);
     block_attention_backward(d_out, q, k, v, out, log_sum, c.layout(), c.heads, c.window, dq, dk,
                              dv, scratch);
   }
   void run_plain(const Case& c) {
-    plain_block_attention(q, k, v, c.layout(), c.heads, c.window, out, log_sum);
+    plain_block_attention(q, k, v, c.layout(), c.heads, c.window, out, log_sum, &largest);
     plain_block_attention_backward(d_out, q, k, v, out, log_sum, c.layout(), c.heads, c.window, dq,
                                    dk, dv);
   }
@@ -93,10 +94,12 @@ TEST(BlockAttention, ThePlainVersionEqualsADenseMaskUnderAutograd) {
     const at::Tensor k = by_head(t.k, c.heads.key_value), v = by_head(t.v, c.heads.key_value);
     const at::Tensor scores = by_head(t.q, c.heads.query).matmul(k.transpose(1, 2)) /
                               std::sqrt(static_cast<double>(c.heads.dim));
-    const at::Tensor p = scores.masked_fill(dense_mask(c).logical_not(), -INFINITY).softmax(2);
+    const at::Tensor seen = scores.masked_fill(dense_mask(c).logical_not(), -INFINITY);
+    const at::Tensor p = seen.softmax(2);
     const at::Tensor out = p.matmul(v).transpose(0, 1).reshape({t.q.size(0), -1});
     (out * t.d_out).sum().backward();
     expect_close(t.out, out.detach());
+    expect_close(t.largest, seen.amax(2).detach());
     expect_close(t.dq, t.q.grad());
     expect_close(t.dk, t.k.grad());
     expect_close(t.dv, t.v.grad());
@@ -115,6 +118,7 @@ TEST(BlockAttention, EqualsThePlainVersion) {
         plain.run_plain(c);
         expect_close(fast.out, plain.out);
         expect_close(fast.log_sum, plain.log_sum);
+        expect_close(fast.largest, plain.largest);
         expect_close(fast.dq, plain.dq);
         expect_close(fast.dk, plain.dk);
         expect_close(fast.dv, plain.dv);

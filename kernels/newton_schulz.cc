@@ -4,90 +4,138 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace draftlab {
 namespace {
 
-constexpr double kEpsilon = 1e-7;
+// The part of X whose singular values are above this times the largest has a polar factor.
+double rank_tolerance(const at::Tensor& x) { return x.scalar_type() == at::kDouble ? 1e-12 : 1e-6; }
 
-at::Tensor divided_by_largest_entry(const at::Tensor& x) {
-  const at::Tensor largest = x.abs().max();
-  return x / at::where(largest == 0, 1, largest);
+// The scale that `how` makes of the square of a norm. The floors are meant for X itself, the norm
+// is of X divided by its largest entry.
+at::Tensor scale_from(const at::Tensor& square, const at::Tensor& largest,
+                      const Orthogonalization& how) {
+  constexpr double kGuard = 1e-30;  // between zero and everything else
+  const bool of_norm = how.normalizer == Normalizer::kFrobenius;  // the others floor its square
+  at::Tensor divisor = of_norm ? how.safety * square.sqrt() : square;
+  const at::Tensor epsilon = how.epsilon / (of_norm ? largest : largest.square());
+  if (how.floor == Floor::kPlus) divisor = divisor + epsilon;
+  if (how.floor == Floor::kAtLeast) divisor = divisor.maximum(epsilon);
+  divisor = divisor.clamp_min(kGuard);
+  return of_norm ? divisor.reciprocal() : divisor.rsqrt() / how.safety;
 }
 
-at::Tensor divisor(const at::Tensor& norm, Normalization normalization) {
-  switch (normalization) {
-    case Normalization::kPlusEpsilon:
-      return norm + kEpsilon;
-    case Normalization::kAtLeastEpsilon:
-      return norm.clamp_min(kEpsilon);
-    default:
-      return norm.clamp_min(1);  // the largest entry is 1, so only a zero matrix is below
+at::Tensor gram_matrix(const at::Tensor& x) { return x.matmul(x.mT()); }
+
+at::Tensor polar_factor(const at::Tensor& x) {
+  const auto [u, s, vh] = at::linalg_svd(x, /*full_matrices=*/false);
+  const at::Tensor keep = s > s.amax(-1, /*keepdim=*/true) * rank_tolerance(x);
+  return (u * keep.unsqueeze(-2)).matmul(vh);
+}
+
+// Every step on X; `gram` is X X^T.
+at::Tensor standard_steps(at::Tensor x, at::Tensor gram, const Orthogonalization& how) {
+  for (int64_t k = 0; k < how.steps; ++k) {
+    if (k > 0) gram = gram_matrix(x);
+    const Quintic& p = quintic(how.quintics, k);
+    x = p.a * x + (p.b * gram + p.c * gram.matmul(gram)).matmul(x);
   }
+  return x;
 }
 
-at::Tensor step(const at::Tensor& x, const at::Tensor& gram, const Quintic& p) {
-  const at::Tensor b = p.b * gram + p.c * gram.mm(gram);
-  return p.a * x + b.mm(x);
+// Every step on R = X X^T and Q, with Q X the matrix so far: with Z = b R + c R^2,
+// Q <- (a I + Z) Q and R <- (a I + Z) R (a I + Z).
+at::Tensor gram_steps(at::Tensor x, at::Tensor r, const Orthogonalization& how) {
+  at::Tensor q;
+  for (int64_t k = 0; k < how.steps; ++k) {
+    if (k > 0 && std::count(how.restarts.begin(), how.restarts.end(), k) > 0) {
+      x = q.matmul(x);
+      r = gram_matrix(x);
+      q.reset();
+    }
+    const Quintic& p = quintic(how.quintics, k);
+    const at::Tensor z = p.b * r + p.c * r.matmul(r);
+    q = q.defined() ? p.a * q + q.matmul(z) : p.a * at::eye(r.size(-1), r.options()) + z;
+    const at::Tensor rz = p.a * r + r.matmul(z);
+    r = p.a * rz + z.matmul(rz);
+  }
+  return q.matmul(x);
+}
+
+// With 1 in place of zero.
+at::Tensor largest_entry(const at::Tensor& x, at::IntArrayRef dims) {
+  if (!x.isfinite().all().item<bool>()) throw_not_finite();
+  const at::Tensor largest = x.abs().amax(dims, /*keepdim=*/true);
+  return at::where(largest == 0, 1, largest);
 }
 
 }  // namespace
 
-const std::vector<Quintic>& keller_jordan_quintics() {
-  static const std::vector<Quintic> table = {{3.4445, -4.7750, 2.0315}};
-  return table;
+at::Tensor normalizing_scale(const at::Tensor& gram, const at::Tensor& largest,
+                             const Orthogonalization& how) {
+  at::Tensor square;  // [.., m or 1, 1]
+  switch (how.normalizer) {
+    case Normalizer::kFrobenius:
+      square = gram.diagonal(0, -2, -1).sum(-1).unsqueeze(-1).unsqueeze(-1);
+      break;
+    case Normalizer::kSchatten4:
+      square = at::linalg_vector_norm(gram, 2, {-2, -1}, /*keepdim=*/true);
+      break;
+    case Normalizer::kAol:
+      square = at::linalg_vector_norm(gram, 1, -1, /*keepdim=*/true);
+      break;
+  }
+  return scale_from(square, largest, how);
 }
 
-const std::vector<Quintic>& aol_quintics() {
-  static const std::vector<Quintic> table = {{4.6051, -9.6552, 5.6769},
-                                             {4.7505, -6.0861, 2.1790},
-                                             {2.7763, -2.3190, 0.5523},
-                                             {2.4231, -2.2861, 0.8193}};
-  return table;
+void require_matrices(const at::Tensor& x, const Orthogonalization& how) {
+  if (x.dim() != 2 && x.dim() != 3) {
+    throw Error("orthogonalization", "needs a matrix or a batch of matrices, has " +
+                                         std::to_string(x.dim()) + " dimensions");
+  }
+  if (how.steps < 1) throw Error("orthogonalization", "needs 1 step or more");
 }
 
-const Quintic& quintic(const std::vector<Quintic>& table, int64_t k) {
-  return table[std::min<int64_t>(k, table.size() - 1)];
+void throw_not_finite() {
+  throw Error("orthogonalization",
+              "the matrix has NaN or infinite entries; look for a diverged loss or an overflow "
+              "upstream");
 }
 
-at::Tensor newton_schulz(const at::Tensor& input, int64_t steps, Normalization normalization) {
-  TORCH_CHECK(input.dim() == 2, "newton_schulz: needs a matrix, has ", input.dim(), " dimensions");
-  if (input.size(0) > input.size(1)) return newton_schulz(input.t(), steps, normalization).t();
-  at::Tensor x = input;
-  if (normalization == Normalization::kScaleFree) x = divided_by_largest_entry(x);
-  x = x / divisor(x.norm(), normalization);
-  for (int64_t k = 0; k < steps; ++k)
-    x = step(x, x.mm(x.t()), quintic(keller_jordan_quintics(), k));
-  return x;
+at::Tensor newton_schulz(const at::Tensor& input, const Orthogonalization& how) {
+  require_matrices(input, how);
+  if (input.size(-2) > input.size(-1)) return newton_schulz(input.mT(), how).mT();
+  const at::Tensor largest = largest_entry(input, {-2, -1});  // [.., 1, 1]
+  at::Tensor x = input / largest;
+  if (how.quintics.empty()) return polar_factor(x);
+
+  const at::Tensor scale = normalizing_scale(gram_matrix(x), largest, how);
+  x = scale * x;
+  const at::Tensor gram = gram_matrix(x);
+  return how.form == Form::kGram ? gram_steps(x, gram, how) : standard_steps(x, gram, how);
 }
 
-at::Tensor turbo_newton_schulz(const at::Tensor& input, int64_t steps,
-                               Normalization normalization) {
-  TORCH_CHECK(input.dim() == 2, "turbo_newton_schulz: needs a matrix, has ", input.dim(),
-              " dimensions");
-  TORCH_CHECK(steps >= static_cast<int64_t>(aol_quintics().size()),
-              "turbo_newton_schulz: needs 4 steps or more");
-  if (input.size(0) > input.size(1))
-    return turbo_newton_schulz(input.t(), steps, normalization).t();
-  at::Tensor x = input;
-  if (normalization == Normalization::kScaleFree) x = divided_by_largest_entry(x);
-  at::Tensor gram = x.mm(x.t());
-  const at::Tensor s =
-      gram.abs().sum(1, /*keepdim=*/true).clamp_min(kEpsilon).rsqrt();  // [rows, 1]
-  x = x * s;
-  gram = gram * s * s.t();
-  for (int64_t k = 0; k < steps; ++k) {
-    if (k > 0) gram = x.mm(x.t());
-    x = step(x, gram, quintic(aol_quintics(), k));
+at::Tensor newton_schulz_diagonal(const at::Tensor& input, const Orthogonalization& how) {
+  if (input.dim() != 1) {
+    throw Error("orthogonalization of a diagonal",
+                "needs a vector, has " + std::to_string(input.dim()) + " dimensions");
+  }
+  const at::Tensor largest = largest_entry(input, {0});
+  at::Tensor x = input / largest;
+  if (how.quintics.empty()) return x.sign() * (x.abs() > rank_tolerance(x));
+
+  const at::Tensor gram = x.square();  // the diagonal of X X^T
+  const at::Tensor square = how.normalizer == Normalizer::kFrobenius   ? gram.sum()
+                            : how.normalizer == Normalizer::kSchatten4 ? gram.norm()
+                                                                       : gram;
+  x = x * scale_from(square, largest, how);
+  for (int64_t k = 0; k < how.steps; ++k) {
+    const Quintic& p = quintic(how.quintics, k);
+    const at::Tensor r = x.square();
+    x = x * (p.a + r * (p.b + r * p.c));
   }
   return x;
-}
-
-at::Tensor polar_factor(const at::Tensor& x) {
-  const auto [u, s, vh] = at::linalg_svd(x, /*full_matrices=*/false);
-  const double tolerance = x.scalar_type() == at::kDouble ? 1e-12 : 1e-6;
-  // A NaN compares as false, and must not be dropped with the small ones.
-  const at::Tensor keep = at::logical_not(s <= s.max() * tolerance);
-  return (u * keep.to(u.scalar_type())).mm(vh);
 }
 
 }  // namespace draftlab

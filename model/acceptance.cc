@@ -32,6 +32,8 @@ Acceptance AcceptanceCounter::result() const {
   for (const auto& [_, prompt] : prompts_) {
     result.blocks += prompt.blocks;
     leading += prompt.leading;
+    result.prompt_blocks.push_back(prompt.blocks);
+    result.prompt_matches.push_back(prompt.leading);
     prompt_means += static_cast<double>(prompt.leading) / static_cast<double>(prompt.blocks);
   }
   result.prompts = static_cast<int64_t>(prompts_.size());

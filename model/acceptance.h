@@ -19,6 +19,8 @@ struct Acceptance {
   double acceptance_length =
       0;  // 1 + mean leading right slots: the target's own next token is free
   double acceptance_length_per_prompt = 0;  // mean over prompts of their own acceptance length
+  // [P] of each prompt, by rising id: its blocks, and the sum of their leading right slots.
+  std::vector<int64_t> prompt_blocks, prompt_matches;
 };
 
 class AcceptanceCounter {

@@ -71,7 +71,7 @@ struct LayerBuffers {
   at::Tensor q_scale, k_scale;  // [M*nh], [K*nkv] 1/rms of each head
   at::Tensor q, k;              // normed and turned
   at::Tensor attention;         // [M, nh*hd]
-  at::Tensor log_sum;           // [nh, M]
+  at::Tensor log_sum, largest;  // [nh, M] of the attention scores
   at::Tensor h_mid;             // [M, H] h + o(attention)
   at::Tensor y, y_scale;        // [M, H] post_norm(h_mid), [M]
   at::Tensor gate, up, act;     // [M, I]
@@ -169,7 +169,7 @@ void Drafter::State::start(const BlockBatch& batch) {
     size({&b.k_raw, &b.k, &b.v}, {K, keys});
     size({&b.q_scale}, {M * heads.query});
     size({&b.k_scale}, {K * heads.key_value});
-    size({&b.log_sum}, {heads.query, M});
+    size({&b.log_sum, &b.largest}, {heads.query, M});
     size({&b.gate, &b.up, &b.act}, {M, I});
   }
   size({&fc, &d_c}, {T, H});
@@ -212,7 +212,7 @@ void Drafter::State::forward_layer(const LayerTensors& weights, const BlockLayou
   rms_norm(per_head(b.k_raw), weights.k_norm, eps, per_head(b.k), b.k_scale);
   rotary(as_heads(b.q), block_positions, table, /*inverse=*/false);
   rotary(as_heads(b.k), key_positions, table, /*inverse=*/false);
-  block_attention(b.q, b.k, b.v, layout, heads, window(index), b.attention, b.log_sum);
+  block_attention(b.q, b.k, b.v, layout, heads, window(index), b.attention, b.log_sum, &b.largest);
   at::addmm_out(b.h_mid, b.h, b.attention, weights.o.t());
   rms_norm(b.h_mid, weights.post_norm, eps, b.y, b.y_scale);
   linear(b.y, weights.gate, b.gate);
@@ -302,6 +302,12 @@ Drafter::Drafter(const DrafterConfig& config, at::Tensor embedding, at::Tensor h
 Drafter::~Drafter() = default;
 
 const DrafterConfig& Drafter::config() const { return state_->config; }
+
+std::vector<at::Tensor> Drafter::largest_scores() const {
+  std::vector<at::Tensor> scores;
+  for (const LayerBuffers& layer : state_->layers) scores.push_back(layer.largest.amax(1));
+  return scores;
+}
 
 at::Tensor Drafter::forward(const NamedTensors& parameters, const BlockBatch& batch) {
   state_->forward(parameters, batch);

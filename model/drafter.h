@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "kernels/named_tensors.h"
 #include "model/block_batch.h"
@@ -43,6 +44,10 @@ class Drafter {
   // greedy draft-vocabulary id [N*B] int64 on the CPU (ties: the lowest id; -1 in slot 0).
   LossResult loss_and_argmax(const NamedTensors& parameters, const BlockBatch& batch,
                              at::Tensor& argmax);
+
+  // Of the last forward pass: each layer's largest attention score by query head [nh], hd^-0.5
+  // included. What QK-clip looks at.
+  std::vector<at::Tensor> largest_scores() const;
 
  private:
   struct State;
