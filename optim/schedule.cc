@@ -23,4 +23,14 @@ double schedule_factor(const std::string& schedule, double warmup, int64_t steps
   throw Error("schedule", "'" + schedule + "' is not known; choose one of: cosine constant");
 }
 
+double schedule_factor(const SegmentConfig& segment, int64_t t) {
+  const TrainingConfig& training = segment.training;
+  const int64_t begin = segment.start.schedule_from;
+  const double factor =
+      schedule_factor(training.schedule, training.warmup, training.steps - begin, t - begin);
+  const int64_t since = t - segment.from_step + 1;
+  if (since >= segment.start.rewarmup) return factor;
+  return factor * static_cast<double>(since) / static_cast<double>(segment.start.rewarmup);
+}
+
 }  // namespace draftlab

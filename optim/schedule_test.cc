@@ -45,6 +45,22 @@ TEST(Schedule, RisesThenFalls) {
   EXPECT_EQ(schedule_factor("cosine", 1, 200, 199), 1);  // all warm-up
 }
 
+TEST(Schedule, ASegmentGoesOnOrRestartsAndWarmsUpAgain) {
+  SegmentConfig segment;
+  segment.training = {.steps = 100, .schedule = "cosine", .warmup = 0.1};
+  segment.from_step = 40;
+  segment.to_step = 100;
+  const auto whole = [](int64_t t) { return schedule_factor("cosine", 0.1, 100, t); };
+  EXPECT_EQ(schedule_factor(segment, 40), whole(40));
+  segment.start.rewarmup = 4;
+  EXPECT_DOUBLE_EQ(schedule_factor(segment, 40), whole(40) / 4);
+  EXPECT_DOUBLE_EQ(schedule_factor(segment, 42), whole(42) * 3 / 4);
+  EXPECT_EQ(schedule_factor(segment, 43), whole(43));
+  segment.start = {.schedule_from = 40};
+  EXPECT_EQ(schedule_factor(segment, 40), schedule_factor("cosine", 0.1, 60, 0));
+  EXPECT_EQ(schedule_factor(segment, 99), schedule_factor("cosine", 0.1, 60, 59));
+}
+
 TEST(Schedule, RefusesAnUnknownName) { EXPECT_THROW(schedule_factor("linear", 0, 10, 5), Error); }
 
 }  // namespace

@@ -43,6 +43,10 @@ constexpr std::string_view kWeights = "weights/", kOptimizer = "optimizer/";
 
 }  // namespace
 
+std::string routing_hash(const std::vector<Route>& table) {
+  return sha256_hex(canonical(to_json(table)));
+}
+
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint) {
   NamedTensors on_cpu;
   for (const auto& [name, tensor] : checkpoint.weights) {
@@ -62,7 +66,9 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
       {"data_seconds", number_text(checkpoint.data_seconds)},
       {"model_seconds", number_text(checkpoint.model_seconds)},
       {"optimizer_seconds", number_text(checkpoint.optimizer_seconds)},
-      {"first_loss", number_text(checkpoint.first_loss)}};
+      {"first_loss", number_text(checkpoint.first_loss)},
+      {"data_hash", checkpoint.data_hash},
+      {"routing", checkpoint.routing}};
   replace_file(file, safetensors_bytes(entries, metadata));
 }
 
@@ -79,11 +85,14 @@ Checkpoint read_checkpoint(const std::filesystem::path& path) {
       throw Error(where, "is not a tensor of a checkpoint");
     }
   }
-  const auto counter = [&](const char* name) {
+  const auto metadata = [&](const char* name) {
     const auto found = file.metadata().find(name);
     if (found == file.metadata().end())
-      throw Error(path.string(), std::string("has no counter ") + name);
-    return parse_number(found->second, path.string() + ": " + name);
+      throw Error(path.string(), std::string("has no metadata ") + name);
+    return found->second;
+  };
+  const auto counter = [&](const char* name) {
+    return parse_number(metadata(name), path.string() + ": " + name);
   };
   checkpoint.step = static_cast<int64_t>(counter("step"));
   checkpoint.tokens = static_cast<int64_t>(counter("tokens"));
@@ -91,6 +100,8 @@ Checkpoint read_checkpoint(const std::filesystem::path& path) {
   checkpoint.model_seconds = counter("model_seconds");
   checkpoint.optimizer_seconds = counter("optimizer_seconds");
   checkpoint.first_loss = counter("first_loss");
+  checkpoint.data_hash = metadata("data_hash");
+  checkpoint.routing = metadata("routing");
   return checkpoint;
 }
 

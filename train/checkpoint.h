@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "kernels/named_tensors.h"
+#include "record/routing.h"
 
 namespace draftlab {
 
@@ -18,9 +20,14 @@ struct Checkpoint {
   int64_t tokens = 0;  // supervised labels so far
   double data_seconds = 0, model_seconds = 0, optimizer_seconds = 0;
   double first_loss = 0;  // of step 1: what "exploding" is measured against
+  std::string data_hash;  // as in EvaluationRow
+  std::string routing;    // hash of the table that the optimizer state belongs to
 
   double train_seconds() const { return data_seconds + model_seconds + optimizer_seconds; }
 };
+
+// SHA-256 of a table's canonical JSON.
+std::string routing_hash(const std::vector<Route>& table);
 
 // Replaces `file` as a whole. Tensors keep their dtype; those on a GPU are copied. Throws Error.
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint);

@@ -48,6 +48,8 @@ EvaluationRow evaluate_drafter(Drafter& drafter, const NamedTensors& weights, Tr
   row.acceptance_length = acceptance.acceptance_length;
   row.acceptance_length_argmax = against_argmax.result().acceptance_length;
   row.acceptance_length_per_prompt = acceptance.acceptance_length_per_prompt;
+  row.prompt_blocks = acceptance.prompt_blocks;
+  row.prompt_matches = acceptance.prompt_matches;
   return row;
 }
 

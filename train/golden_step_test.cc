@@ -16,9 +16,9 @@ double loss_after_one_step(const char* optimizer_json) {
   const OptimizerConfig optimizer_config =
       parse_optimizer_config(parse_json(optimizer_json, "test"), "test");
   Drafter drafter(golden.config, golden.embedding, golden.head);
-  Optimizer optimizer(
-      optimizer_config,
-      route(parameter_shapes(golden.config), optimizer_config, default_routing(), "test"), weights);
+  Optimizer optimizer(optimizer_config,
+                      route(parameter_shapes(golden.config), optimizer_config, {}, "test"),
+                      weights);
   drafter.loss_and_gradients(weights, batch, gradients);
   clip_gradients(gradients, 1.0);
   optimizer.step(gradients, 1.0);

@@ -5,12 +5,17 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <numeric>
+#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "model/drafter.h"
 #include "record/metrics.h"
 #include "record/run_folder.h"
+#include "record/transfer.h"
 #include "target/capture.h"
+#include "train/checkpoint.h"
 
 namespace draftlab {
 namespace {
@@ -47,8 +52,7 @@ class SegmentTraining : public ::testing::Test {
     config.evaluation = {.steps = {0, 4, 8, 12}, .stride = 2};
     config.split = {.train = 20, .tuning = 4, .held_out = 6};
     config.optimizer = parse_optimizer_config(parse_json(optimizer, "test"), "test");
-    config.routing =
-        route(parameter_shapes(config.drafter), config.optimizer, default_routing(), "test");
+    config.routing = route(parameter_shapes(config.drafter), config.optimizer, {}, "test");
     config.seeds = {1, 2, 3};
     config.store = manifest_.hash();
     config.to_step = 12;
@@ -60,6 +64,7 @@ class SegmentTraining : public ::testing::Test {
     const SegmentTask task{segment_id(config), config, root_ / "store", 5};
     const fs::path folder = root_ / "segments" / (name.empty() ? task.id : name);
     make_folder(folder);
+    write_task(SegmentFolder(folder).task(), task);
     const std::atomic<bool> stop_now{stop};
     return train_segment(task, folder, stop_now);
   }
@@ -87,6 +92,7 @@ void expect_equal_rows(const Metrics& a, const Metrics& b) {
     EXPECT_EQ(a.evaluations[i].split, b.evaluations[i].split);
     EXPECT_EQ(a.evaluations[i].loss, b.evaluations[i].loss);
     EXPECT_EQ(a.evaluations[i].acceptance_length, b.evaluations[i].acceptance_length);
+    EXPECT_EQ(a.evaluations[i].data_hash, b.evaluations[i].data_hash);
   }
 }
 
@@ -106,6 +112,14 @@ TEST_F(SegmentTraining, LearnsAndEvaluatesAtThePlannedSteps) {
   const Baselines baselines = read_baselines(root_ / "segments/learns/baselines.json");
   EXPECT_EQ(baselines.blocks, rows.evaluations.front().blocks);
   EXPECT_GE(baselines.bigram_acceptance_length, 1);
+  EXPECT_EQ(baselines.initial_weights_hash,
+            weights_hash(initial_parameters(config().drafter, config().seeds.weights)));
+  EXPECT_EQ(baselines.duplicates, 0);
+  const EvaluationRow& last = rows.evaluations.back();
+  EXPECT_EQ(static_cast<int64_t>(last.prompt_blocks.size()), last.prompts);
+  EXPECT_EQ(std::accumulate(last.prompt_blocks.begin(), last.prompt_blocks.end(), int64_t{0}),
+            last.blocks);
+  EXPECT_TRUE(rows.evaluations.front().prompt_blocks.empty());
 }
 
 TEST_F(SegmentTraining, StoppedAtEveryStepAndResumedItEqualsARunThatNeverStopped) {
@@ -155,6 +169,77 @@ TEST_F(SegmentTraining, TwoSegmentsInARowEqualOne) {
   EXPECT_EQ(metrics(segment_id(second)).steps.front().step, 8);
 }
 
+TEST_F(SegmentTraining, AnotherOptimizerTakesOverTheFirstMomentOrStartsFromZeros) {
+  SegmentConfig first = config(R"({"kind": "adamw"})");
+  first.to_step = 7;
+  ASSERT_EQ(train(first).kind, OutcomeKind::kDone);
+  SegmentConfig carried = config(R"({"kind": "muon", "scale": "match_rms"})");
+  carried.parent = segment_id(first);
+  carried.from_step = 7;
+  SegmentConfig reset = carried;
+  reset.start.state = "reset";
+  const Outcome with_state = train(carried), without = train(reset);
+  EXPECT_EQ(with_state.kind, OutcomeKind::kDone);
+  EXPECT_EQ(without.kind, OutcomeKind::kDone);
+  EXPECT_NE(with_state.weights_hash, without.weights_hash);
+  const auto fate = [&](const SegmentConfig& segment, const char* tensor, const char* buffer) {
+    const SegmentFolder folder(root_ / "segments" / segment_id(segment));
+    for (const TransferRow& row : read_transfer(folder.transfer())) {
+      if (row.tensor == tensor && row.buffer == buffer) return row.fate;
+    }
+    return std::string("absent");
+  };
+  EXPECT_EQ(fate(carried, "fc.weight", "momentum"), "carried");
+  EXPECT_EQ(fate(carried, "fc.weight", "exp_avg_sq"), "dropped");
+  EXPECT_EQ(fate(carried, "norm.weight", "exp_avg"), "carried");
+  EXPECT_EQ(fate(carried, "norm.weight", "exp_avg_sq"), "converted") << "from beta2 .999 to .95";
+  EXPECT_EQ(fate(reset, "fc.weight", "momentum"), "reset");
+  EXPECT_EQ(fate(reset, "norm.weight", "exp_avg_sq"), "reset");
+}
+
+TEST_F(SegmentTraining, ACheckpointOfAnotherRoutingTableIsRefused) {
+  const SegmentConfig segment = config();
+  train(segment, "rerouted", true);
+  const SegmentFolder folder(root_ / "segments/rerouted");
+  Checkpoint checkpoint = read_checkpoint(folder.checkpoint(1));
+  EXPECT_EQ(checkpoint.routing, routing_hash(segment.routing));
+  checkpoint.routing = routing_hash({});
+  write_checkpoint(folder.checkpoint(1), checkpoint);
+  EXPECT_THAT([&] { train(segment, "rerouted"); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("another routing table")));
+}
+
+TEST_F(SegmentTraining, UpdatesAreMeasuredWhereAnEvaluationFollowsAndChangeNothing) {
+  const Outcome often = train(config(), "measured");
+  SegmentConfig once = config();
+  once.evaluation.steps = {0, 12};
+  EXPECT_EQ(train(once, "measured_once").weights_hash, often.weights_hash);
+  std::set<int64_t> steps;
+  std::set<std::string> kinds;
+  for (const UpdateRow& row : metrics("measured").updates) {
+    steps.insert(row.step);
+    kinds.insert(row.kind);
+    EXPECT_GT(row.update_rms, 0) << row.kind;
+    EXPECT_EQ(std::isnan(row.alignment), row.rule == "adamw") << row.kind;
+  }
+  EXPECT_EQ(steps, (std::set<int64_t>{4, 8, 12}));
+  EXPECT_TRUE(kinds.contains("fc") && kinds.contains("self_attn.q_proj") &&
+              kinds.contains("mlp.down_proj") && kinds.contains("norm"));
+}
+
+TEST_F(SegmentTraining, QkClipShrinksTheNormsOfQueriesAndKeysOnlyAboveItsThreshold) {
+  const auto norm = [&](const char* optimizer, const std::string& name) {
+    EXPECT_EQ(train(config(optimizer), name).kind, OutcomeKind::kDone);
+    return read_checkpoint(SegmentFolder(root_ / "segments" / name).checkpoint(12))
+        .weights.at("layers.0.self_attn.q_norm.weight");
+  };
+  const at::Tensor plain = norm(R"({"kind": "adamw"})", "clip_off"),
+                   high = norm(R"({"kind": "adamw", "qk_clip": 1e5})", "clip_high"),
+                   low = norm(R"({"kind": "adamw", "qk_clip": 0.5})", "clip_low");
+  EXPECT_TRUE(high.equal(plain));
+  EXPECT_LT(low.max().item<float>(), plain.min().item<float>());
+}
+
 TEST_F(SegmentTraining, AChildWithoutItsParentsCheckpointIsRefusedByName) {
   SegmentConfig child = config();
   child.parent = "0123456789abcdef";
@@ -171,6 +256,8 @@ TEST_F(SegmentTraining, ArmsOfOneSeedStartFromTheSameWeightsAndSeeTheSameData) {
   EXPECT_EQ(a.steps[0].loss, b.steps[0].loss);
   EXPECT_EQ(a.evaluations[0].loss, b.evaluations[0].loss);
   EXPECT_NE(a.steps[1].loss, b.steps[1].loss);
+  EXPECT_EQ(a.evaluations.back().data_hash, b.evaluations.back().data_hash);
+  EXPECT_NE(a.evaluations.back().data_hash, a.evaluations.front().data_hash);
   for (size_t i = 0; i < a.steps.size(); ++i) EXPECT_EQ(a.steps[i].tokens, b.steps[i].tokens);
 }
 

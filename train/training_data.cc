@@ -3,8 +3,10 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "model/acceptance.h"
 #include "model/anchors.h"
 #include "model/bigram.h"
@@ -42,6 +44,11 @@ void keep_usable(StoreReader& store, std::vector<int64_t>& records, const char* 
                     " sequence has room for a block; use longer responses or a "
                     "smaller block_size");
   }
+}
+
+std::string tokens_hash(const StoreRecord& record) {
+  return sha256_hex(
+      {reinterpret_cast<const char*>(record.token_ids.data()), record.token_ids.size_bytes()});
 }
 
 SplitRecords usable_split(StoreReader& store, const SegmentConfig& config) {
@@ -112,8 +119,9 @@ BlockBatch TrainingData::make_batch(std::span<const AnchoredSequence> sequences)
   return batch;
 }
 
-Baselines TrainingData::bigram_baselines() {
-  const BigramChain chain(records(split_.train), config_.drafter.vocab_size);
+Baselines TrainingData::baselines() {
+  const std::vector<StoreRecord> training = records(split_.train);
+  const BigramChain chain(training, config_.drafter.vocab_size);
   const auto sequences = evaluation_sequences(split_.held_out);
   const int64_t block_size = config_.drafter.block_size;
   const std::vector<int64_t> drafts = chain.draft(sequences, block_size);
@@ -127,8 +135,18 @@ Baselines TrainingData::bigram_baselines() {
     return counter.result();
   };
   const Acceptance data = acceptance(LabelSource::kData);
-  return {data.acceptance_length, acceptance(LabelSource::kArgmax).acceptance_length, data.blocks,
-          data.prompts};
+  std::set<std::string> seen;
+  for (const StoreRecord& record : training) seen.insert(tokens_hash(record));
+  const auto duplicates =
+      std::count_if(sequences.begin(), sequences.end(), [&](const AnchoredSequence& sequence) {
+        return seen.contains(tokens_hash(sequence.record));
+      });
+  return {.bigram_acceptance_length = data.acceptance_length,
+          .bigram_acceptance_length_argmax = acceptance(LabelSource::kArgmax).acceptance_length,
+          .blocks = data.blocks,
+          .prompts = data.prompts,
+          .initial_weights_hash = {},
+          .duplicates = duplicates};
 }
 
 }  // namespace draftlab

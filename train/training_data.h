@@ -37,8 +37,9 @@ class TrainingData {
   // These blocks with the training labels; context on the training device.
   BlockBatch make_batch(std::span<const AnchoredSequence> sequences) const;
 
-  // The bigram chain of the training part on the held-out blocks.
-  Baselines bigram_baselines();
+  // The bigram chain of the training part on the held-out blocks, and how many held-out sequences
+  // the training part has too.
+  Baselines baselines();
 
  private:
   std::vector<StoreRecord> records(std::span<const int64_t> indices);
