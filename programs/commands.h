@@ -14,8 +14,10 @@ int run_command(const Words& words);
 int resume_command(const Words& words);
 int status_command(const Words& words);
 int report_command(const Words& words);
+int check_command(const Words& words);
 int store_command(const Words& words);
 int optimizers_command(const Words& words);
 int signature_command(const Words& words);
+int pipeline_command(const Words& words);
 
 }  // namespace draftlab

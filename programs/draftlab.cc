@@ -22,8 +22,10 @@ constexpr Command kCommands[] = {
     {"resume", "run what a folder still lacks", resume_command},
     {"status", "where each run of a folder stands", status_command},
     {"report", "write the report of a folder again", report_command},
+    {"check", "what makes a folder's comparison unfair, if anything does", check_command},
     {"store", "build, show or verify a hidden-state store", store_command},
     {"optimizers", "the kinds of optimizer and their options", optimizers_command},
+    {"pipeline", "who waits for whom, time to target, what a slower step costs", pipeline_command},
     {"signature", "one hash of what this build computes on the smoke sweep", signature_command},
 };
 

@@ -1,56 +1,57 @@
 #include <iostream>
 
-#include "base/number_text.h"
+#include "base/error.h"
+#include "base/nearest_name.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
-#include "record/optimizer_config.h"
-#include "runner/terminal_text.h"
+#include "programs/optimizer_text.h"
 
 namespace draftlab {
 namespace {
 
 constexpr char kHelp[] =
-    "usage: draftlab optimizers [KIND]\n\n"
-    "The kinds of optimizer that an arm of a sweep file can name, with their options. A dot stands "
-    "for a\n"
-    "nested object: adamw.beta1 is \"adamw\": {\"beta1\": ...}. Any option may be a list of values "
-    "to try.\n\n"
+    "usage: draftlab optimizers [NAME | orthogonalizers]\n\n"
+    "Lists the optimizers that an arm of a sweep file can name, with their conventions and costs, "
+    "or\n"
+    "explains one: formula, options with defaults and ranges, what each convention changes. A dot "
+    "in an\n"
+    "option stands for a nested object: adamw.beta1 is \"adamw\": {\"beta1\": ...}. In a sweep "
+    "file "
+    "any option\n"
+    "may be a list of values to try.\n\n"
     "  draftlab optimizers\n"
-    "  draftlab optimizers muon\n";
+    "  draftlab optimizers muon             an optimizer\n"
+    "  draftlab optimizers orthogonalizers  the ways to orthogonalize a matrix\n"
+    "  draftlab optimizers polar_express    one of them\n";
 
-std::string allowed(const OptimizerOption& option) {
-  if (option.fallback.is_bool()) return "true or false";
-  std::string text;
-  for (const std::string& choice : option.choices) text += (text.empty() ? "" : ", ") + choice;
-  if (!text.empty()) return text;
-  return option.low == 0 && option.high == 0
-             ? "any"
-             : number_text(option.low) + " to " + number_text(option.high);
-}
-
-void print(const OptimizerKind& kind) {
-  std::cout << kind.name << ": " << kind.summary << "\n  " << kind.source << "\n";
-  std::vector<std::vector<std::string>> rows;
-  for (const OptimizerOption& option : kind.options) {
-    rows.push_back({"  " + option.key,
-                    option.fallback.is_null() ? "required" : canonical(option.fallback),
-                    allowed(option), option.meaning});
+std::string explained(const std::string& name) {
+  std::vector<std::string> known = {"orthogonalizers"};
+  if (name == known[0]) return orthogonalizer_list();
+  for (const OptimizerKind& kind : optimizer_kinds()) {
+    if (kind.name == name) return explained(kind);
+    known.push_back(kind.name);
   }
-  std::cout << table({"  option", "default", "allowed", "meaning"}, rows,
-                     {false, false, false, false})
-            << "\n";
+  for (const OrthogonalizerKind& kind : orthogonalizer_kinds()) {
+    if (kind.name == name) return explained(kind);
+    known.push_back(kind.name);
+  }
+  if (name == "aol4_old") orthogonalizer_kind(name, "draftlab optimizers");  // says why not
+  const std::string nearest = nearest_name(name, known);
+  throw Error(
+      "draftlab optimizers",
+      "'" + name + "' is neither an optimizer nor an orthogonalizer; " +
+          (nearest.empty() ? "known: " + comma_list(known) : "did you mean '" + nearest + "'?"));
 }
 
 }  // namespace
 
 int optimizers_command(const Words& words) {
   if (words.size() == 1 && !words[0].starts_with("-")) {
-    print(optimizer_kind(words[0], "draftlab optimizers"));
+    std::cout << explained(words[0]);
     return 0;
   }
   CommandLine line(kHelp);
-  if (!line.parse(words)) return 0;
-  for (const OptimizerKind& kind : optimizer_kinds()) print(kind);
+  if (line.parse(words)) std::cout << optimizer_list();
   return 0;
 }
 

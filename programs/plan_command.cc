@@ -7,6 +7,7 @@
 #include "programs/commands.h"
 #include "programs/execution.h"
 #include "programs/sweep_store.h"
+#include "record/update_cost.h"
 #include "runner/estimate.h"
 #include "runner/planner.h"
 #include "runner/terminal_text.h"
@@ -72,12 +73,15 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return text;
 }
 
-// Four digits without trailing zeros: "0.001", "0.03919".
-std::string rate_text(double rate) {
-  return number_text(parse_number(significant(rate, 4), "rate"));
+std::string cost_text(const UpdateCost& cost) {
+  std::string text = bytes_text(cost.state_bytes) + " of optimizer state";
+  if (cost.products > 0) text += "; " + counted(cost.products, "matrix product");
+  if (cost.flop > 0)
+    text += (cost.products > 0 ? ", " : "; ") + significant(cost.flop / 1e9, 3) + " GFLOP";
+  return text + (cost.flop > 0 ? " a step" : "");
 }
 
-// Once per arm; the rates are those of its first point.
+// Once per arm; costs and rates are those of its first point.
 void print_arms(const Sweep& sweep, const PlanRecord& plan) {
   std::map<std::string, int64_t> runs;
   for (const PlannedRun& run : plan.runs) ++runs[run.arm];
@@ -87,16 +91,20 @@ void print_arms(const Sweep& sweep, const PlanRecord& plan) {
     const auto run = std::find_if(plan.runs.begin(), plan.runs.end(),
                                   [&](const PlannedRun& each) { return each.arm == arm.name; });
     std::cout << "\n" << printable(arm.name) << ": " << counted(runs[arm.name], "run");
-    if (arm.grid.size() > 1)
-      std::cout << "; the first of " << arm.grid.size() << " points is shown";
-    std::cout << "\n  " << canonical(to_json(run->optimizer)) << "\n";
+    if (arm.points.size() > 1)
+      std::cout << "; the first of " << arm.points.size() << " points is shown";
+    const SegmentConfig& config = by_id.at(run->segments.back())->config;
+    std::cout << "\n  " << canonical(to_json(config.optimizer)) << "\n  "
+              << cost_text(update_cost(config.routing, config.optimizer)) << "\n";
     std::vector<std::vector<std::string>> rows;
-    for (const Route& route : by_id.at(run->segments.back())->config.routing) {
-      rows.push_back({"  " + route.name, shape_text(route.shape), route.rule,
-                      rate_text(route.learning_rate), rate_text(route.weight_decay)});
+    for (const Route& route : config.routing) {
+      const bool frozen = route.rule == "frozen";
+      rows.push_back({"  " + route.name, shape_text(route.shape), split_text(route), route.rule,
+                      frozen ? "-" : rates_text(route),
+                      frozen ? "-" : number_text(route.weight_decay)});
     }
-    std::cout << table({"  tensor", "shape", "rule", "rate", "decay"}, rows,
-                       {false, false, false, true, true});
+    std::cout << table({"  tensor", "shape", "split", "rule", "rate", "decay"}, rows,
+                       {false, false, false, false, true, true});
   }
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/number_text.h"
+#include "reports/comparison.h"
 
 namespace draftlab {
 namespace {
@@ -22,32 +24,75 @@ std::vector<const Arm*> ranking(const Summary& summary, Measure measure, SampleO
   return arms;
 }
 
-std::string leader_sentence(const Summary& summary, Measure measure, SampleOf of,
-                            const std::string& when) {
-  const MeasureKind& kind = kind_of(measure);
-  const std::vector<const Arm*> arms = ranking(summary, measure, of);
-  if (arms.empty()) return when + ", no finished run has a " + kind.name + " yet.";
-  const Arm& leader = *arms.front();
-  const Estimate& estimate = of(*leader.chosen(), measure).estimate;
-  const std::string value = fixed(estimate.mean, kind.decimals) +
-                            (estimate.n == 1 ? " (" : " (mean of ") + counted(estimate.n, "seed") +
-                            ")";
-  if (arms.size() == 1) {
-    return when + ", " + leader.name + " has a " + kind.name + " of " + value +
-           "; no other arm has finished.";
+std::string value_text(const Arm& arm, Measure measure, SampleOf of) {
+  const Estimate& estimate = of(*arm.chosen(), measure).estimate;
+  return fixed(estimate.mean, kind_of(measure).decimals) + (estimate.n == 1 ? " (" : " (mean of ") +
+         counted(estimate.n, "seed") + ")";
+}
+
+// What keeps `arm` out of every comparison; null: nothing.
+const FairnessFinding* refusal_of(const Study& study, const Arm& arm, View view) {
+  for (const FairnessFinding& finding : study.findings) {
+    if (refuses(finding, arm.name, arm.name, view == View::kEqualSeconds)) return &finding;
   }
+  return nullptr;
+}
+
+// `arms` best first. The reason is told once, where several sentences have the same.
+std::string no_winner(std::vector<const Arm*> arms, const FairnessFinding& why, Measure measure,
+                      SampleOf of, std::set<std::string>& told) {
+  constexpr size_t kMostNamed = 6;
+  const size_t others = arms.size() > kMostNamed ? arms.size() - kMostNamed : 0;
+  arms.resize(arms.size() - others);
+  if (others == 0) std::ranges::sort(arms, {}, &Arm::look);
+  std::vector<std::string> values;
+  for (const Arm* arm : arms) values.push_back(value_text(*arm, measure, of) + " for " + arm->name);
+  if (others > 0)
+    values.push_back("worse for " + counted(static_cast<int64_t>(others), "other arm"));
+  return "no winner is named (" + why.id + ")" +
+         (told.insert(why.sentence).second ? ": " + why.sentence : ".") + " The " +
+         kind_of(measure).name + " is " + joined(values) + ".";
+}
+
+std::string leader_sentence(const Study& study, Measure measure, View view, const std::string& when,
+                            std::set<std::string>& told) {
+  const Summary& summary = study.summary;
+  const MeasureKind& kind = kind_of(measure);
+  const SampleOf of = view == View::kEqualSeconds ? at_equal_seconds : at_end;
+  std::vector<const Arm*> arms = ranking(summary, measure, of);
+  if (arms.empty()) return when + ", no finished run has a " + kind.name + " yet.";
+  if (arms.size() == 1) {
+    return when + ", " + arms[0]->name + " has a " + kind.name + " of " +
+           value_text(*arms[0], measure, of) + "; no other arm has finished.";
+  }
+  std::vector<const Arm*> fair;
+  std::vector<std::string> left_out;
+  const FairnessFinding* why = nullptr;
+  for (const Arm* arm : arms) {
+    const FairnessFinding* refusal = refusal_of(study, *arm, view);
+    if (refusal == nullptr) {
+      fair.push_back(arm);
+      continue;
+    }
+    if (why == nullptr) why = refusal;
+    left_out.push_back(arm->name + " (" + refusal->id + ")");
+  }
+  if (fair.size() < 2) return when + ", " + no_winner(arms, *why, measure, of, told);
+  const Arm& leader = *fair.front();
   const Arm* reference = &summary.arms[summary.reference];
   std::string text = when + ", " + leader.name + " has the " +
-                     (kind.lower_is_better ? "lowest " : "highest ") + kind.name + ", " + value;
+                     (kind.lower_is_better ? "lowest " : "highest ") + kind.name + ", " +
+                     value_text(leader, measure, of);
   // Against the reference, and against the next best.
-  const bool reference_ranked = std::find(arms.begin(), arms.end(), reference) != arms.end();
-  if (reference_ranked && reference != &leader) {
-    text += ": " + comparison(leader, *reference, measure, of);
+  const std::vector<Comparison> all = comparisons(study, measure, view);
+  const bool to_reference =
+      reference != &leader && std::find(fair.begin(), fair.end(), reference) != fair.end();
+  if (to_reference) text += ": " + comparison_text(comparison_of(all, leader, *reference), measure);
+  if (fair[1] != reference) {
+    text += (to_reference ? "; " : ": ") +
+            comparison_text(comparison_of(all, leader, *fair[1]), measure);
   }
-  if (arms[1] != reference) {
-    text += (reference_ranked && reference != &leader ? "; " : ": ");
-    text += comparison(leader, *arms[1], measure, of);
-  }
+  if (!left_out.empty()) text += ". Checks leave out " + joined(left_out);
   return text + ".";
 }
 
@@ -70,42 +115,21 @@ std::string target_sentence(const Summary& summary, const TargetLevel& target) {
 
 }  // namespace
 
-bool can_claim(const Estimate& difference) {
-  return difference.n >= 3 && (difference.low > 0 || difference.high < 0);
-}
-
-std::string comparison(const Arm& a, const Arm& b, Measure measure, SampleOf of) {
-  const int decimals = kind_of(measure).decimals;
-  const Estimate d = paired_difference(*a.chosen(), *b.chosen(), measure, of);
-  if (d.n == 0)
-    return "it shares no finished seed with " + b.name + ", so no difference can be claimed";
-  if (std::isnan(d.mean)) return "its difference to " + b.name + " is not a number";
-  const std::string size =
-      fixed(std::abs(d.mean), decimals) + (d.mean < 0 ? " below " : " above ") + b.name;
-  if (d.n == 1) return size + " (one seed, from which no difference can be claimed)";
-  const std::string interval = "95 % interval of the difference " + interval_text(d, decimals);
-  const std::string seeds = std::to_string(d.n) + " paired seeds";
-  if (d.n == 2)
-    return size + " (" + interval + " over " + seeds + ": too few to claim a difference)";
-  if (can_claim(d)) return size + " (" + interval + " over " + seeds + ")";
-  return "no difference to " + b.name + " can be claimed (" + signed_text(d.mean, decimals) + ", " +
-         interval + " over " + seeds + ")";
-}
-
 std::vector<Statement> answer(const Study& study) {
   const Summary& summary = study.summary;
   std::vector<Statement> statements;
   const int64_t steps = study.results.empty() ? 0 : study.results.front().config.training.steps;
+  std::set<std::string> told;
   const std::string at_steps = "After " + grouped(steps) + " steps";
   const std::string at_time =
       "After " + seconds_text(summary.equal_seconds) + " of training, when the fastest run ends";
   for (Measure measure : {Measure::kAcceptanceLength, Measure::kLoss}) {
     const std::string topic = capitalized(kind_of(measure).name);
-    statements.push_back(
-        {topic + " at equal steps", leader_sentence(summary, measure, at_end, at_steps)});
+    statements.push_back({topic + " at equal steps",
+                          leader_sentence(study, measure, View::kEqualSteps, at_steps, told)});
     if (std::isnan(summary.equal_seconds)) continue;
     statements.push_back({topic + " at equal seconds",
-                          leader_sentence(summary, measure, at_equal_seconds, at_time)});
+                          leader_sentence(study, measure, View::kEqualSeconds, at_time, told)});
   }
   if (!study.plan.target.metric.empty()) {
     statements.push_back({"Time to target", target_sentence(summary, study.plan.target)});
@@ -126,6 +150,21 @@ std::string interval_text(const Estimate& estimate, int decimals) {
     return text.starts_with('+') ? text.substr(1) : text;
   };
   return bound(estimate.low) + " to " + bound(estimate.high);
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " and " : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
+std::string listed(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
+  return text;
 }
 
 std::string counted(int64_t n, const std::string& noun) {

@@ -13,18 +13,16 @@ struct Statement {
 };
 
 // The answer, one sentence per measure and view: which arm is ahead, by how much over the same
-// seeds, and whether that can be claimed. A claim needs three seeds and an interval without zero.
+// seeds, and whether that can be claimed (comparison.h). Arms that a check refuses are left out;
+// where fewer than two are left there is no winner, and the sentence says why.
 std::vector<Statement> answer(const Study& study);
-
-// Arm `a` against arm `b`, by the paired differences of their chosen settings: "0.118 above b (95 %
-// interval 0.082 to 0.154 over 3 paired seeds)".
-std::string comparison(const Arm& a, const Arm& b, Measure measure, SampleOf of);
-// True if a difference can be claimed.
-bool can_claim(const Estimate& difference);
 
 // "+0.118", "−0.020" with a real minus sign.
 std::string signed_text(double value, int decimals);
 std::string interval_text(const Estimate& estimate, int decimals);  // "0.082 to 0.154"
+// "A", "A and B", "A, B and C"; and "A; B; C".
+std::string joined(const std::vector<std::string>& words);
+std::string listed(const std::vector<std::string>& parts);
 // "1 seed", "3 seeds"
 std::string counted(int64_t n, const std::string& noun);
 std::string capitalized(std::string text);

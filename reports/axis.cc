@@ -66,16 +66,17 @@ Axis::Axis(Scale scale, const std::vector<double>& values, double start, double 
     low_ = first ? value : std::min(low_, value);
     high_ = first ? value : std::max(high_, value);
   }
+  // What differs by rounding alone is one value: ticks between such numbers have no end.
+  const bool one_value = high_ - low_ <= 1e-9 * std::max(std::abs(low_), std::abs(high_));
   if (low_ > high_) {
     low_ = scale == Scale::kLog ? 1 : 0;
     high_ = scale == Scale::kLog ? 10 : 1;
   } else if (scale == Scale::kLog) {
-    const double room = low_ == high_ ? 1.5 : std::pow(high_ / low_, 0.06);
+    const double room = one_value ? 1.5 : std::pow(high_ / low_, 0.06);
     low_ /= room;
     high_ *= room;
   } else {
-    const double room =
-        low_ == high_ ? std::max(std::abs(low_) * 0.1, 1e-9) : (high_ - low_) * 0.06;
+    const double room = one_value ? std::max(std::abs(low_) * 0.1, 1e-9) : (high_ - low_) * 0.06;
     low_ -= room;
     high_ += room;
   }
@@ -106,6 +107,8 @@ std::vector<Tick> Axis::ticks(int most) const {
   }
   return {};
 }
+
+Tick number_tick(double value) { return {value, number_text(value)}; }
 
 std::vector<Tick> without_overlap(const std::vector<Tick>& ticks, const Axis& axis) {
   std::vector<Tick> kept;

@@ -11,6 +11,7 @@ struct Tick {
   double value;
   std::string label;
 };
+Tick number_tick(double value);  // labelled with the number itself
 
 // Maps numbers to pixels. The ticks are round numbers inside the range.
 class Axis {

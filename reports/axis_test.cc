@@ -64,5 +64,13 @@ TEST(Axis, LabelsThatWouldTouchAreLeftOut) {
   EXPECT_THAT(labels(kept), ElementsAre("0", "2", "10"));
 }
 
+TEST(Axis, ValuesThatDifferByRoundingAloneAreOneValue) {
+  for (const Scale scale : {Scale::kLinear, Scale::kLog}) {
+    const Axis axis(scale, {0.8, std::nextafter(0.8, 1)}, 0, 100);
+    EXPECT_LT(axis.ticks(6).size(), 10u);
+    EXPECT_NEAR(axis.at(0.8), 50, 5);
+  }
+}
+
 }  // namespace
 }  // namespace draftlab

@@ -20,8 +20,9 @@ struct ChartText {
 };
 
 struct Series {
-  // Thick line with markers; thin line of one seed; line without markers; dots alone.
-  enum class Stroke { kMean, kSeed, kLine, kDots };
+  // Thick line with markers; thin line of one seed; line without markers; dots alone; small dots
+  // that stay in the background.
+  enum class Stroke { kMean, kSeed, kLine, kDots, kFaint };
   size_t look = 0;
   std::string name;
   std::vector<Point> points;
@@ -52,8 +53,9 @@ struct LineChart {
   std::vector<Level> levels;
   std::vector<DivergedRuns> diverged;
   std::vector<Ring> rings;
-  std::vector<double> x_ticks;  // where not empty: the ticks of the horizontal axis
+  std::vector<Tick> x_ticks;  // where not empty: the ticks of the horizontal axis
   bool y_from_zero = false;
+  bool small = false;  // one of many side by side
 };
 std::string svg(const LineChart& chart);
 // Values that fall to less than half, as losses do, are read better on a logarithmic scale.

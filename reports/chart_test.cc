@@ -37,6 +37,24 @@ TEST(LineChart, SaysWhatItShowsAndEscapesIt) {
   EXPECT_THAT(text, Not(HasSubstr("<against>")));
 }
 
+TEST(LineChart, ASmallOneHasTheSameTextInLessRoom) {
+  LineChart chart = line_chart();
+  chart.small = true;
+  const std::string text = svg(chart);
+  EXPECT_THAT(text, HasSubstr("viewBox=\"0 0 300 200\""));
+  EXPECT_EQ(count(text, "class=\"dot c0\""), 3);
+}
+
+TEST(LineChart, TicksMayHaveWordsAndFaintDotsHaveNoMarker) {
+  LineChart chart = line_chart();
+  chart.x_ticks = {{0, "start"}, {100, "exact"}};
+  chart.series.push_back({1, "tried", {{0, 7}, {100, 9}, {50, kNaN}}, Series::Stroke::kFaint});
+  const std::string text = svg(chart);
+  EXPECT_THAT(text, HasSubstr(">exact</text>"));
+  EXPECT_EQ(count(text, "class=\"faint\""), 2);
+  EXPECT_EQ(count(text, "class=\"dot c1\""), 0);
+}
+
 TEST(LineChart, ANotANumberBreaksTheLineAndGetsNoMarker) {
   LineChart chart = line_chart();
   EXPECT_EQ(count(svg(chart), "class=\"dot c0\""), 3);

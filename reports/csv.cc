@@ -93,6 +93,26 @@ Column<Evaluation> of_slot(std::string name, std::vector<double> EvaluationRow::
           }};
 }
 
+// One line of updates.csv.
+struct Update {
+  const Result* run;
+  const UpdateRow* row;
+  const GradientRow* gradients;  // null: no evaluation ended at this step
+};
+
+std::vector<Update> updates_of(const std::vector<Result>& results) {
+  std::vector<Update> updates;
+  for (const Result& run : results) {
+    for (const UpdateRow& row : run.updates) {
+      const auto gradients =
+          std::find_if(run.gradients.begin(), run.gradients.end(),
+                       [&](const GradientRow& each) { return each.step == row.step; });
+      updates.push_back({&run, &row, gradients == run.gradients.end() ? nullptr : &*gradients});
+    }
+  }
+  return updates;
+}
+
 }  // namespace
 
 std::string csv_field(const std::string& text) {
@@ -185,6 +205,32 @@ std::string evaluations_csv(const std::vector<Result>& results) {
   };
   columns.insert(columns.end(), more.begin(), more.end());
   return csv(columns, evaluations_of(results));
+}
+
+std::string updates_csv(const std::vector<Result>& results) {
+  using U = Update;
+  const auto of_gradients = [](double GradientRow::*value) {
+    return [value](const U& u) {
+      return u.gradients == nullptr ? "" : number_text(u.gradients->*value);
+    };
+  };
+  const std::vector<Column<U>> columns = {
+      {"run", [](const U& u) { return u.run->run; }},
+      {"arm", [](const U& u) { return u.run->arm; }},
+      {"seed", [](const U& u) { return seed_text(u.run->seeds); }},
+      {"step", [](const U& u) { return whole(u.row->step); }},
+      {"kind", [](const U& u) { return u.row->kind; }},
+      {"rule", [](const U& u) { return u.row->rule; }},
+      {"update_rms", [](const U& u) { return number_text(u.row->update_rms); }},
+      {"weight_rms", [](const U& u) { return number_text(u.row->weight_rms); }},
+      {"ratio", [](const U& u) { return number_text(u.row->ratio()); }},
+      {"alignment", [](const U& u) { return number_text(u.row->alignment); }},
+      {"deviation", [](const U& u) { return number_text(u.row->deviation); }},
+      {"gradient_norm", of_gradients(&GradientRow::norm)},
+      {"clipped_share", of_gradients(&GradientRow::clipped_share)},
+      {"schedule", of_gradients(&GradientRow::schedule)},
+  };
+  return csv(columns, updates_of(results));
 }
 
 }  // namespace draftlab

@@ -19,6 +19,11 @@ std::string runs_csv(const std::vector<Result>& results);
 // tuning split's numbers at the same step follow.
 std::string evaluations_csv(const std::vector<Result>& results);
 
+// One row per run, evaluated step and kind of layer: what the update did there (record/metrics.h).
+// gradient_norm (mean) and clipped_share are those of the steps since the evaluation before,
+// schedule is the factor on the rate at this step; these are the same for every kind.
+std::string updates_csv(const std::vector<Result>& results);
+
 // `text` as one field.
 std::string csv_field(const std::string& text);
 

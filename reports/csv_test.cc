@@ -67,9 +67,7 @@ TEST(RunsCsv, WritesEveryNumberAndLeavesWhatIsUnknownEmpty) {
   r.steps_to_target = r.seconds_to_target = INFINITY;
   r.alone = false;
   r.reason = "loss is NaN at step 61";
-  const std::string options =
-      "\"{\"\"beta1\"\":0.9,\"\"beta2\"\":0.999,\"\"epsilon\"\":1e-08,\"\"kind\"\":\"\"adamw\"\","
-      "\"\"learning_rate\"\":0.001,\"\"weight_decay\"\":0.01}\"";
+  const std::string options = csv_field(canonical(to_json(r.optimizer)));
   EXPECT_EQ(runs_csv({r}),
             kRunsHeader +
                 std::string("\"a, \"\"b\"\"\",AdamW,adamw,0.001,1,diverged,60,9000,3.5,0.25,12,NaN,"
@@ -89,6 +87,20 @@ TEST(EvaluationsCsv, HasOneRowPerStepWithTheTuningSplitBesideIt) {
             "a,0,0,0.5,12,1.25,1.5,0.2,0.1,0.2,0.05,1.125,100000,36,,,\r\n"
             "a,50,500,0.5,9,1.25,1.5,0.2,0.1,0.2,0.05,1.125,100000,36,9.5,1.25,1.5\r\n"
             "a,60,600,0.5,,,,,,,,,,,9.25,1.25,1.5\r\n");
+}
+
+TEST(UpdatesCsv, HasOneRowPerKindWithTheGradientsOfTheStepsBefore) {
+  Result r = run_named("a, b");
+  r.updates = {{50, "fc", "muon", 0.002, 0.04, 0.97, 0.25},
+               {50, "norm", "adamw", 0.001, 0.5},
+               {60, "fc", "muon", 0, 0, 0.5, 0.5}};
+  r.gradients = {{50, 1.5, 0.25, 0.5}};
+  EXPECT_EQ(updates_csv({r}),
+            "run,arm,seed,step,kind,rule,update_rms,weight_rms,ratio,alignment,deviation,"
+            "gradient_norm,clipped_share,schedule\r\n"
+            "\"a, b\",AdamW,1,50,fc,muon,0.002,0.04,0.05,0.97,0.25,1.5,0.25,0.5\r\n"
+            "\"a, b\",AdamW,1,50,norm,adamw,0.001,0.5,0.002,NaN,NaN,1.5,0.25,0.5\r\n"
+            "\"a, b\",AdamW,1,60,fc,muon,0,0,NaN,0.5,0.5,,,\r\n");
 }
 
 TEST(EvaluationsCsv, HasOneColumnForEachSlotOfTheLargestBlock) {

@@ -1,5 +1,8 @@
 #include "reports/curve.h"
 
+#include <map>
+#include <utility>
+
 namespace draftlab {
 namespace {
 
@@ -42,6 +45,23 @@ std::vector<Point> mean_curve(const std::vector<const Result*>& runs, Measure me
     curves.push_back(std::move(common));
   }
   return mean(curves);
+}
+
+std::vector<Point> mean_at_common_x(const std::vector<std::vector<Point>>& curves) {
+  std::map<double, std::pair<size_t, double>> sums;  // at each x: how many curves, and their sum
+  for (const auto& curve : curves) {
+    for (const Point& point : curve) {
+      auto& [count, sum] = sums[point.x];
+      ++count;
+      sum += point.y;
+    }
+  }
+  std::vector<Point> points;
+  for (const auto& [x, sum] : sums) {
+    if (sum.first == curves.size())
+      points.push_back({x, sum.second / static_cast<double>(sum.first)});
+  }
+  return points;
 }
 
 std::vector<Point> survival(const Result& run) {

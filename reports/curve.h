@@ -10,6 +10,9 @@ namespace draftlab {
 // the seconds at that step. A NaN of one run makes the mean NaN there.
 std::vector<Point> mean_curve(const std::vector<const Result*>& runs, Measure measure, Clock clock);
 
+// Mean of curves at each x that all of them have. A NaN of one makes the mean NaN there.
+std::vector<Point> mean_at_common_x(const std::vector<std::vector<Point>>& curves);
+
 // Prefix shares of the last held-out evaluation: x is the slot k, y the share of blocks whose
 // slots 1..k are all right.
 std::vector<Point> survival(const Result& run);

@@ -20,8 +20,9 @@ std::string page(const Study& study) {
     html += paragraph("The plan holds no runs.");
   } else {
     for (auto* part :
-         {answer_section, values_section, curves_section, settings_section, target_section,
-          survival_section, seconds_section, routing_section, options_section, excluded_section,
+         {fairness_section, answer_section, values_section, curves_section, settings_section,
+          trials_section, steps_section, target_section, acceptance_section, survival_section,
+          updates_section, seconds_section, routing_section, options_section, excluded_section,
           definitions_section, provenance_section}) {
       html += part(study);
     }

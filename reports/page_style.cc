@@ -43,9 +43,8 @@ dl { margin: 0 0 16px; }
 .answer dd, .definitions dd { margin: 0; max-width: 78ch; overflow-wrap: anywhere; }
 .definitions { font-size: 15px; }
 .definitions dt { font-weight: 600; margin-top: 10px; }
-.warnings { margin: 0 0 12px; padding: 10px 16px 10px 32px; background: var(--faint);
-  border-left: 3px solid var(--warn); font-size: 15px; }
-.warnings li { margin: 4px 0; overflow-wrap: anywhere; }
+tr.refuses > *, tr.warns > * { background: var(--faint); }
+tr.refuses > :nth-child(2) { font-weight: 600; color: var(--warn); }
 .flag { color: var(--warn); }
 
 .table { overflow-x: auto; margin: 0 0 12px; }
@@ -53,6 +52,7 @@ table { border-collapse: collapse; font-size: 14px; min-width: 50%; }
 th, td { padding: 6px 20px 6px 0; text-align: left; vertical-align: top; font-weight: 400;
     max-width: 420px; overflow-wrap: break-word; }
 th:last-child, td:last-child { padding-right: 4px; }
+#fairness td:last-child { max-width: 78ch; }
 thead th { color: var(--soft); vertical-align: bottom; border-bottom: 1px solid var(--ink);
   line-height: 1.3; overflow-wrap: normal; }
 tbody tr { border-bottom: 1px solid var(--rule); }
@@ -72,6 +72,8 @@ details > .table, details > pre { margin-top: 10px; }
 .swatch { width: 16px; height: 12px; vertical-align: -1px; margin-right: 3px; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 400px), 1fr));
   gap: 20px 28px; align-items: start; margin-bottom: 14px; }
+.many { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 270px), 1fr));
+  gap: 14px 18px; align-items: start; margin-bottom: 14px; }
 figure { margin: 0; }
 figure svg { display: block; width: 100%; height: auto; max-width: 560px; }
 figure.single { max-width: 520px; margin-bottom: 14px; }
@@ -94,6 +96,7 @@ svg .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke
 .mean { fill: none; stroke: var(--c); stroke-width: 2.25; stroke-linejoin: round; }
 .seed { fill: none; stroke: var(--c); stroke-width: 1; opacity: 0.45; }
 .dot { fill: var(--c); stroke: var(--paper); stroke-width: 1; }
+.faint { fill: var(--soft); opacity: 0.55; }
 .cross { fill: none; stroke: var(--c); stroke-width: 2; }
 .ring { fill: none; stroke: var(--c); stroke-width: 1.5; }
 .pair-line { fill: none; stroke: var(--soft); stroke-width: 1; opacity: 0.5; }
@@ -116,7 +119,7 @@ svg .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke
   body { font-size: 11pt; }
   main { max-width: none; padding: 0; }
   h2, h3 { break-after: avoid; }
-  figure, tr, .warnings { break-inside: avoid; }
+  figure, tr { break-inside: avoid; }
   details { display: none; }
 }
 )";

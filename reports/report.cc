@@ -12,6 +12,7 @@ void write_report(const RunFolder& folder) {
   make_folder(folder.report());
   replace_file(folder.runs_csv(), runs_csv(study.results));
   replace_file(folder.evaluations_csv(), evaluations_csv(study.results));
+  replace_file(folder.updates_csv(), updates_csv(study.results));
   replace_file(folder.report_page(), page(study));
 }
 

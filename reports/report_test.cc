@@ -57,8 +57,9 @@ std::vector<SyntheticEnd> bad_ends(const SyntheticSweep& sweep) {
 
 TEST_F(ReportTest, HasEverySectionOnceAndItsNumbers) {
   const std::string page = report(SyntheticSweep::of_four());
-  for (const char* id : {"answer", "values", "curves", "rates", "target", "slots", "seconds",
-                         "routing", "options", "excluded", "definitions", "provenance"}) {
+  for (const char* id : {"fairness", "answer", "trials", "acceptance", "values", "curves", "rates",
+                         "target", "slots", "updates", "seconds", "routing", "options", "excluded",
+                         "definitions", "provenance"}) {
     const std::string opening = "<section id=\"" + std::string(id) + "\">";
     const size_t at = page.find(opening);
     ASSERT_NE(at, std::string::npos) << id;
@@ -73,6 +74,70 @@ TEST_F(ReportTest, HasEverySectionOnceAndItsNumbers) {
                   "<code>optimizer.learning_rate</code></th><td>0.001 (of 5e-04, 0.001, "
                   "0.002, 0.004)</td>"));
   EXPECT_TRUE(has(page, "every planned run finished"));
+}
+
+TEST_F(ReportTest, ShowsHowFarUpdatesGoWhereThatWasRecorded) {
+  SyntheticSweep sweep = SyntheticSweep::of_four();
+  const std::string page = report(sweep);
+  EXPECT_TRUE(has(page, "<div class=\"many\">"));
+  EXPECT_TRUE(has(page, "by 0.10 % of its size with AdamW and by 1.0 % of its size with"));
+  EXPECT_TRUE(has(page, "Distance from orthogonality"));
+  EXPECT_TRUE(has(page, "<a href=\"updates.csv\">"));
+  EXPECT_TRUE(has(read_file(RunFolder(root_).updates_csv()), ",50,fc,muon,"));
+  sweep.updates = false;
+  const std::string old = report(sweep);
+  EXPECT_FALSE(has(old, "<div class=\"many\">"));
+  EXPECT_FALSE(has(old, "Distance from orthogonality"));
+  EXPECT_TRUE(has(old, "Share of clipped steps"));
+  EXPECT_TRUE(has(old, "holds no rows about updates"));
+}
+
+// Fewer steps at larger rates: 1.4 at the best rate, less by 0.01 for each factor of 2 from it.
+SyntheticSweep sweep_over_steps() {
+  SyntheticSweep sweep;
+  sweep.seeds = 2;
+  const std::vector<double> rates = {0.005, 0.01, 0.02, 0.04, 0.08};
+  sweep.arms = {
+      {"1 step", "muon", rates, {1.36, 1.37, 1.38, 1.39, 1.4}, 0.1, {{"steps", 1}}},
+      {"5 steps", "muon", rates, {1.38, 1.39, 1.4, 1.39, 1.38}, 0.1, {{"steps", 5}}},
+      {"exact", "muon", rates, {1.39, 1.4, 1.39, 1.38, 1.37}, 0.1, {{"orthogonalizer", "exact"}}}};
+  return sweep;
+}
+
+TEST_F(ReportTest, ShowsTheBestRateAgainstOrthogonalizationStepsWhereTheyWereSwept) {
+  const std::string page =
+      report(sweep_over_steps(), {{synthetic_run("5 steps", 0.08, 1), "diverged", "NaN"}});
+  EXPECT_TRUE(has(page, "Best rate against orthogonalization steps"));
+  EXPECT_TRUE(has(page,
+                  "the best rate is 0.08 with 1 step and 0.01 with the exact polar factor, "
+                  "8.0 times as large; of 2 "
+                  "seeds each by itself: 8.0, 8.0 times. Here the less exact orthogonalization "
+                  "wanted a larger rate. 0.08 is the largest rate tried with 1 step, so it is no "
+                  "optimum"));
+  EXPECT_TRUE(has(page, "edge of its grid"));
+  EXPECT_TRUE(has(page, "1 diverged at 0.08"));
+  EXPECT_FALSE(has(report(SyntheticSweep::of_four()), "orthogonalization steps"));
+}
+
+TEST_F(ReportTest, OpensWithTheChecksRefusalsFirst) {
+  SyntheticSweep sweep = SyntheticSweep::of_four();
+  sweep.in_company = true;
+  const std::string page = report(sweep);
+  const size_t refusal = page.find("<tr class=\"refuses\"><th scope=\"row\">F12</th>");
+  const size_t warning = page.find("<tr class=\"warns\"><th scope=\"row\">F20</th>");
+  ASSERT_NE(refusal, std::string::npos);
+  ASSERT_NE(warning, std::string::npos);
+  EXPECT_LT(refusal, warning);
+  EXPECT_LT(warning, page.find("<section id=\"answer\">"));
+  EXPECT_TRUE(has(page, "no winner is named (F12)"));  // at equal seconds
+  EXPECT_TRUE(has(page, "NorMuon has the highest acceptance length"));
+}
+
+TEST_F(ReportTest, AcceptanceLengthsHaveAnIntervalOverPromptsWhereCountsAreRecorded) {
+  SyntheticSweep sweep = SyntheticSweep::of_four();
+  EXPECT_FALSE(has(report(sweep), "not recorded"));
+  sweep.updates = false;
+  EXPECT_TRUE(has(report(sweep), "not recorded"));
 }
 
 TEST_F(ReportTest, NamesFromTheSweepFileAreEscapedEverywhere) {

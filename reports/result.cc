@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "record/events.h"
@@ -17,8 +18,30 @@ namespace fs = std::filesystem;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+using Configs = std::map<std::string, const SegmentConfig*>;  // by segment id
+
+// Sums up the steps from each evaluation to the next.
+void add_gradients(const Metrics& metrics, double base_rate, Result& result) {
+  std::set<int64_t> ends;
+  for (const EvaluationRow& row : metrics.evaluations) ends.insert(row.step);
+  GradientRow sum;
+  int64_t steps = 0;
+  for (const StepRow& row : metrics.steps) {
+    sum.norm += row.gradient_norm;
+    sum.clipped_share += row.clipped;
+    ++steps;
+    if (!ends.contains(row.step)) continue;
+    const double n = static_cast<double>(steps);
+    result.gradients.push_back(
+        {row.step, sum.norm / n, sum.clipped_share / n, row.learning_rate / base_rate});
+    sum = {};
+    steps = 0;
+  }
+}
+
 // Appends one segment's numbers to the run's.
-void add_metrics(const Metrics& metrics, Result& result, int64_t& clipped_steps) {
+void add_metrics(const Metrics& metrics, const SegmentConfig& config, Result& result,
+                 int64_t& clipped_steps) {
   for (const StepRow& row : metrics.steps) {
     result.steps = row.step;
     result.tokens = row.tokens;
@@ -28,6 +51,8 @@ void add_metrics(const Metrics& metrics, Result& result, int64_t& clipped_steps)
     clipped_steps += row.clipped;
   }
   result.train_seconds = result.data_seconds + result.model_seconds + result.optimizer_seconds;
+  result.updates.insert(result.updates.end(), metrics.updates.begin(), metrics.updates.end());
+  add_gradients(metrics, config.optimizer.learning_rate(), result);
   for (const EvaluationRow& row : metrics.evaluations) {
     auto& rows = row.split == "tuning" ? result.tuning : result.held_out;
     // A segment evaluates its first step again, which is its parent's last.
@@ -52,12 +77,13 @@ void describe_end(const std::optional<Outcome>& outcome, bool started, Result& r
   if (result.reason.empty()) result.reason = "ended at " + progress;
 }
 
-void load_segments(const RunFolder& folder, Result& result) {
+void load_segments(const RunFolder& folder, const Configs& configs, Result& result) {
   int64_t clipped_steps = 0;
   for (const std::string& id : result.segments) {
     const SegmentFolder segment(folder, id);
     const bool started = fs::exists(segment.metrics());
-    if (started) add_metrics(read_metrics(segment.metrics()), result, clipped_steps);
+    if (started)
+      add_metrics(read_metrics(segment.metrics()), *configs.at(id), result, clipped_steps);
     if (fs::exists(segment.baselines())) result.baselines = read_baselines(segment.baselines());
     if (fs::exists(segment.provenance())) {
       const Json provenance = read_json(segment.provenance());
@@ -129,7 +155,7 @@ bool operator==(const Seeds& a, const Seeds& b) {
 }
 
 std::vector<Result> load_results(const RunFolder& folder, const PlanRecord& plan) {
-  std::map<std::string, const SegmentConfig*> configs;
+  Configs configs;
   for (const PlannedSegment& segment : plan.segments) configs[segment.id] = &segment.config;
   const std::map<std::string, bool> in_company = segments_in_company(read_events(folder.events()));
 
@@ -138,13 +164,14 @@ std::vector<Result> load_results(const RunFolder& folder, const PlanRecord& plan
     Result result;
     result.run = run.name;
     result.arm = run.arm;
+    result.point = run.point;
     result.optimizer = run.optimizer;
     result.seeds = run.seeds;
     result.segments = run.segments;
     result.config = *configs.at(run.segments.back());
     // One broken file must not hide the other runs.
     try {
-      load_segments(folder, result);
+      load_segments(folder, configs, result);
       find_target(plan.target, result);
     } catch (const Error& error) {
       result.outcome = "unreadable";

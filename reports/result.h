@@ -16,9 +16,17 @@ namespace draftlab {
 enum class Split { kHeldOut, kTuning };
 enum class Clock { kSteps, kSeconds };
 
+// The steps from one evaluation to the next.
+struct GradientRow {
+  int64_t step = 0;          // the last of them
+  double norm = 0;           // mean of the global norms before clipping
+  double clipped_share = 0;  // of the steps
+  double schedule = 0;       // factor on the rate at `step`; NaN where the rate is 0
+};
+
 // One run (one curve) with all its numbers and identities; a report is computed from these alone.
 struct Result {
-  std::string run, arm;
+  std::string run, arm, point;  // as in PlannedRun
   OptimizerConfig optimizer;
   Seeds seeds;
   std::vector<std::string> segments;
@@ -39,6 +47,8 @@ struct Result {
   std::string weights_hash;
   std::optional<bool> alone;  // false: another worker ran beside it; nothing: not recorded
   std::vector<EvaluationRow> held_out, tuning;  // in step order
+  std::vector<UpdateRow> updates;               // in step order; empty in old folders
+  std::vector<GradientRow> gradients;           // one for each evaluated step but the first
   std::optional<Baselines> baselines;
   JsonObject provenance;  // of the last segment that has one
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/file.h"
 #include "record/events.h"
@@ -54,12 +55,31 @@ TEST_F(ResultTest, AFinishedRunHasAllItsNumbers) {
   EXPECT_EQ(r.alone, true);
 }
 
+TEST_F(ResultTest, UpdatesAndGradientsAreThoseOfTheEvaluatedSteps) {
+  const Result r = load()[0];
+  std::set<int64_t> steps;
+  for (const UpdateRow& row : r.updates) {
+    steps.insert(row.step);
+    EXPECT_DOUBLE_EQ(row.ratio(), 1e-3) << row.kind;
+  }
+  EXPECT_THAT(steps, ::testing::ElementsAre(50, 100, 200));
+  ASSERT_EQ(r.gradients.size(), 3u);
+  EXPECT_EQ(r.gradients[0].step, 50);
+  EXPECT_EQ(r.gradients[0].clipped_share, 1) << "steps 1 to 50";
+  EXPECT_EQ(r.gradients[1].clipped_share, 0) << "steps 51 to 100";
+  EXPECT_EQ(r.gradients[1].schedule, 1);
+  double norm = 0;
+  for (int step = 101; step <= 200; ++step) norm += 1 + 1.0 / step;
+  EXPECT_NEAR(r.gradients[2].norm, norm / 100, 1e-12);
+}
+
 TEST_F(ResultTest, TheTargetIsReachedBetweenTwoEvaluations) {
-  // At steps 100 and 200: 1 + 0.404 sqrt(1/2) and 1.404. The line reaches 1.3 at the share
-  // (0.3 - 0.2857) / (0.404 - 0.2857) of the way.
+  // At steps 50 and 100: 1.202 and 1 + 0.404 sqrt(1/2); 200 confirms. The line reaches 1.25 at the
+  // share (0.25 - 0.202) / (0.2857 - 0.202) of the way.
+  sweep_.target.value = 1.25;
   const Result r = load()[1];
-  const double before = 0.404 * std::sqrt(0.5);
-  const double expected = 100 + 100 * (0.3 - before) / (0.404 - before);
+  const double before = 0.202, after = 0.404 * std::sqrt(0.5);
+  const double expected = 50 + 50 * (0.25 - before) / (after - before);
   EXPECT_NEAR(*r.steps_to_target, expected, 1e-9);
   EXPECT_NEAR(*r.seconds_to_target, 0.055 * expected, 1e-9);
 }

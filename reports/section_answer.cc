@@ -3,9 +3,9 @@
 #include "base/number_text.h"
 #include "record/drafter_config.h"
 #include "reports/answer.h"
+#include "reports/comparison.h"
 #include "reports/html.h"
 #include "reports/sections.h"
-#include "reports/warnings.h"
 
 namespace draftlab {
 namespace {
@@ -85,15 +85,20 @@ std::string runs_fact(const Study& study) {
          " without a result";
 }
 
-std::string difference_cell(const Study& study, const Arm& arm, Measure measure, SampleOf of) {
-  const Arm& reference = study.summary.arms[study.summary.reference];
-  const Estimate d = paired_difference(*arm.chosen(), *reference.chosen(), measure, of);
+std::string difference_cell(const std::vector<Comparison>& all, const Arm& arm,
+                            const Arm& reference, Measure measure) {
+  const Comparison comparison = comparison_of(all, arm, reference);
+  const Estimate& d = comparison.difference;
   if (d.n == 0) return "no common seed";
   const int decimals = kind_of(measure).decimals;
   std::string text = signed_text(d.mean, decimals);
-  if (can_claim(d)) text = "<strong>" + text + "</strong>";
-  return text + (d.n < 2 ? "<small>one seed</small>"
-                         : "<small>" + interval_text(d, decimals) + "</small>");
+  if (comparison.claimed()) text = "<strong>" + text + "</strong>";
+  if (d.n < 2) return text + "<small>one seed</small>";
+  text += "<small>" + interval_text(d, decimals) + "</small><small>";
+  if (comparison.refusal != nullptr)
+    return text + "no claim: " + comparison.refusal->id + "</small>";
+  return text + (std::isnan(comparison.adjusted_p) ? "" : "p " + p_text(comparison.adjusted_p)) +
+         "</small>";
 }
 
 std::string differences(const Study& study) {
@@ -103,28 +108,32 @@ std::string differences(const Study& study) {
   const std::string steps = "at equal steps", seconds = "at equal seconds";
   HtmlTable table({"arm", "acceptance length<br>" + steps, "acceptance length<br>" + seconds,
                    "loss<br>" + steps, "loss<br>" + seconds, "paired seeds"});
+  const std::vector<std::pair<Measure, View>> columns = {
+      {Measure::kAcceptanceLength, View::kEqualSteps},
+      {Measure::kAcceptanceLength, View::kEqualSeconds},
+      {Measure::kLoss, View::kEqualSteps},
+      {Measure::kLoss, View::kEqualSeconds}};
+  std::vector<std::vector<Comparison>> comparisons_of;
+  for (const auto& [measure, view] : columns)
+    comparisons_of.push_back(comparisons(study, measure, view));
   int64_t rows = 0;
   for (const Arm& arm : summary.arms) {
     if (&arm == &reference || arm.chosen() == nullptr) continue;
     ++rows;
-    const Estimate pairs =
-        paired_difference(*arm.chosen(), *reference.chosen(), Measure::kLoss, at_end);
-    table.row({escape(arm.name), difference_cell(study, arm, Measure::kAcceptanceLength, at_end),
-               difference_cell(study, arm, Measure::kAcceptanceLength, at_equal_seconds),
-               difference_cell(study, arm, Measure::kLoss, at_end),
-               difference_cell(study, arm, Measure::kLoss, at_equal_seconds),
-               std::to_string(pairs.n)});
+    std::vector<std::string> cells = {escape(arm.name)};
+    for (size_t i = 0; i < columns.size(); ++i)
+      cells.push_back(difference_cell(comparisons_of[i], arm, reference, columns[i].first));
+    cells.push_back(std::to_string(comparison_of(comparisons_of[0], arm, reference).difference.n));
+    table.row(cells);
   }
   if (rows == 0) return "";
-  std::string note =
-      "Mean difference over runs with the same seeds, with its 95 % Student-t interval. Bold: at "
-      "least three seeds and an interval without zero.";
-  if (rows > 1) {
-    note += " Each interval stands alone; none is widened for the " + counted(rows, "comparison") +
-            " made here.";
-  }
   return "<h3>Differences to " + escape(reference.name) + "</h3>\n" + table.html() +
-         paragraph(note, "note");
+         paragraph(
+             "Mean difference over runs with the same seeds, with its 95 % Student-t interval, "
+             "which stands alone, and the p of the paired t test, adjusted (Holm) for all pairs of "
+             "arms that are compared in the same column. Bold: at least three seeds, p of at most "
+             "0.05, and no check that refuses.",
+             "note");
 }
 
 }  // namespace
@@ -158,12 +167,6 @@ std::string answer_section(const Study& study) {
         "Orthogonalizing an update costs time, so both views count. At equal seconds a slower arm "
         "is read off in the middle of its schedule, by straight lines between its evaluations.",
         "note");
-  }
-  const std::vector<std::string> notes = warnings(study);
-  if (!notes.empty()) {
-    html += "<h3>Caveats</h3>\n<ul class=\"warnings\">\n";
-    for (const std::string& note : notes) html += "<li>" + escape(note) + "</li>\n";
-    html += "</ul>\n";
   }
   return section("answer", "Answer", html + differences(study));
 }

@@ -116,7 +116,7 @@ std::string survival_section(const Study& study) {
     const std::vector<Point>& mean = chart.series.back().points;
     while (head.size() <= mean.size()) {
       head.push_back("slot " + std::to_string(head.size()));
-      chart.x_ticks.push_back(static_cast<double>(head.size() - 1));
+      chart.x_ticks.push_back(number_tick(static_cast<double>(head.size() - 1)));
     }
   }
   if (chart.series.empty()) return "";

@@ -17,12 +17,13 @@ std::string shape_text(const std::vector<int64_t>& shape) {
 }
 
 std::string full_routing(const Arm& arm) {
-  HtmlTable table({"tensor", "shape", "rule", "effective learning rate", "weight decay"}, 3);
+  HtmlTable table({"tensor", "shape", "split", "rule", "effective learning rate", "weight decay"},
+                  4);
   for (const Route& route : example_run(arm).config.routing) {
     const bool frozen = route.rule == "frozen";
     table.row({"<code>" + escape(route.name) + "</code>", shape_text(route.shape),
-               escape(route.rule), frozen ? "–" : significant(route.learning_rate, 3),
-               frozen ? "–" : number_text(route.weight_decay)});
+               route.split.size() == 1 ? "–" : split_text(route), escape(route.rule),
+               frozen ? "–" : rates_text(route), frozen ? "–" : number_text(route.weight_decay)});
   }
   return details("All tensors of " + escape(arm.name), table.html());
 }
@@ -58,10 +59,11 @@ std::string routing_section(const Study& study) {
   return section(
       "routing", "Routing",
       table.html() +
-          paragraph("Which update rule each trained tensor gets, at the chosen setting. The "
-                    "effective learning rate is the base rate times the scale of the tensor's "
-                    "shape; the schedule multiplies it.",
-                    "note") +
+          paragraph(
+              "Which update rule each trained tensor gets, at the chosen setting. The "
+              "effective learning rate is the base rate times the scale of the tensor's "
+              "shape, or of each block of its rows where it is split; the schedule multiplies it.",
+              "note") +
           full);
 }
 

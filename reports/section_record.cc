@@ -90,8 +90,8 @@ std::string definitions_section(const Study&) {
                      "with the same seeds. There is none for one seed.");
   html +=
       definition("Time to target",
-                 "Where the straight line between two evaluations first reaches the target. Per "
-                 "arm the median over runs, infinite ones included.");
+                 "Where the straight line between two evaluations reaches the target and the next "
+                 "evaluation is there too. Per arm the median over runs, infinite ones included.");
   html += definition("Diverged",
                      "Training met a loss that is not a number or that exploded. It is a "
                      "result, not a failure, and never a zero.");

@@ -50,7 +50,7 @@ LineChart rate_chart(const Summary& summary, Measure measure) {
   }
   if (measure == Measure::kLoss) use_log_scale_if_wide(chart);
   chart.x_scale = *rates.begin() > 0 ? Scale::kLog : Scale::kLinear;
-  chart.x_ticks.assign(rates.begin(), rates.end());
+  for (const double rate : rates) chart.x_ticks.push_back(number_tick(rate));
   return chart;
 }
 

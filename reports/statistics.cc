@@ -1,7 +1,9 @@
 #include "reports/statistics.h"
 
 #include <algorithm>
+#include <boost/math/distributions/non_central_t.hpp>
 #include <boost/math/distributions/students_t.hpp>
+#include <boost/math/tools/roots.hpp>
 #include <cmath>
 #include <limits>
 
@@ -9,6 +11,7 @@ namespace draftlab {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -56,14 +59,81 @@ double interpolate(const std::vector<Point>& points, double x) {
 }
 
 double first_crossing(const std::vector<Point>& points, double level, bool lower_is_better) {
-  for (size_t i = 0; i < points.size(); ++i) {
+  const auto there = [&](size_t i) {  // NaN is not
+    return lower_is_better ? points[i].y <= level : points[i].y >= level;
+  };
+  for (size_t i = 0; i + 1 < points.size(); ++i) {
+    if (!there(i) || !there(i + 1)) continue;
     const Point& here = points[i];
-    if (!(lower_is_better ? here.y <= level : here.y >= level)) continue;  // NaN is not there
     if (i == 0 || !std::isfinite(points[i - 1].y) || !std::isfinite(here.y)) return here.x;
     const Point& before = points[i - 1];
     return before.x + (level - before.y) / (here.y - before.y) * (here.x - before.x);
   }
-  return std::numeric_limits<double>::infinity();
+  return kInfinity;
+}
+
+double p_value(const Estimate& differences) {
+  if (std::isnan(differences.sd)) return kNaN;
+  if (differences.sd == 0) return differences.mean == 0 ? 1 : 0;
+  const double error = differences.sd / std::sqrt(static_cast<double>(differences.n));
+  const boost::math::students_t distribution(static_cast<double>(differences.n - 1));
+  return 2 * boost::math::cdf(distribution, -std::abs(differences.mean) / error);
+}
+
+double detectable_difference(const Estimate& differences, double power, double level) {
+  if (std::isnan(differences.sd)) return kNaN;
+  const double freedom = static_cast<double>(differences.n - 1);
+  const double critical = student_t_quantile(1 - level / 2, differences.n - 1);
+  const auto lack = [&](double centrality) {
+    const boost::math::non_central_t distribution(freedom, centrality);
+    return boost::math::cdf(boost::math::complement(distribution, critical)) +
+           boost::math::cdf(distribution, -critical) - power;
+  };
+  uintmax_t iterations = 200;
+  const auto [low, high] = boost::math::tools::bracket_and_solve_root(
+      lack, critical + 1, 2.0, true, boost::math::tools::eps_tolerance<double>(50), iterations);
+  return (low + high) / 2 * differences.sd / std::sqrt(static_cast<double>(differences.n));
+}
+
+std::vector<double> holm(const std::vector<double>& p) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < p.size(); ++i) {
+    if (!std::isnan(p[i])) order.push_back(i);
+  }
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return p[a] < p[b]; });
+  std::vector<double> adjusted(p.size(), kNaN);
+  double largest = 0;
+  for (size_t rank = 0; rank < order.size(); ++rank) {
+    const double factor = static_cast<double>(p.size() - rank);
+    largest = std::max(largest, std::min(1.0, factor * p[order[rank]]));
+    adjusted[order[rank]] = largest;
+  }
+  return adjusted;
+}
+
+std::vector<double> expected_best(std::vector<double> values, bool lower_is_better) {
+  std::sort(values.begin(), values.end(), [&](double a, double b) {
+    if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
+    return lower_is_better ? a < b : a > b;
+  });
+  const size_t n = values.size();
+  std::vector<double> expected;
+  for (size_t k = 1; k <= n; ++k) {
+    // The i-th best is the best of k where it is chosen with k - 1 of the n - i behind it: with
+    // probability C(n - i, k - 1) / C(n, k), here from one i to the next.
+    double probability = static_cast<double>(k) / static_cast<double>(n), sum = 0;
+    for (size_t i = 1; i + k <= n + 1; ++i) {
+      sum += probability * values[i - 1];
+      if (i < n) probability *= static_cast<double>(n - i - k + 1) / static_cast<double>(n - i);
+    }
+    expected.push_back(sum);
+  }
+  return expected;
+}
+
+double speedup(double reference, double other) {
+  if (std::isinf(reference) && std::isinf(other)) return kNaN;
+  return reference / other;
 }
 
 }  // namespace draftlab

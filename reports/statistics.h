@@ -29,9 +29,30 @@ struct Point {
 // The y at `x` of the straight lines through `points` (x rising); NaN outside of them.
 double interpolate(const std::vector<Point>& points, double x);
 
-// Where the straight lines through `points` first come to `level` from the worse side; infinity if
-// they never do. The first point counts if it is there already. A gap (NaN) is not bridged: the
-// point after it counts by itself.
+// Where the straight lines through `points` come to `level` from the worse side and stay there for
+// two points in a row, so that one lucky evaluation is not enough; infinity if they never do. The
+// first point counts if it is there already. A gap (NaN) is not bridged: the point after it counts
+// by itself.
 double first_crossing(const std::vector<Point>& points, double level, bool lower_is_better);
+
+// Two-sided p of Student's one-sample t test that the mean is 0; of paired differences this is the
+// paired t test. NaN where there is no sd; 1 where all values are 0.
+double p_value(const Estimate& differences);
+
+// The smallest true mean that this test, two-sided at `level`, finds with probability `power` in
+// `n` values of this sd: the non-central t distribution (Cohen 1988, section 2). NaN without an sd.
+double detectable_difference(const Estimate& differences, double power = 0.8, double level = 0.05);
+
+// Holm's step-down adjustment (1979), in the order of `p`: below `level` after adjusting is a claim
+// with all of `p` made at once. A NaN stays one and counts as a comparison all the same.
+std::vector<double> holm(const std::vector<double>& p);
+
+// Entry k - 1: the expected best of k different ones of `values`, exact over all choices of k. A
+// NaN (a diverged trial) is worse than every number, and an entry is NaN where all k may be such.
+std::vector<double> expected_best(std::vector<double> values, bool lower_is_better);
+
+// How many times less `other` needs than `reference`, in whatever unit. Infinity (never) may be
+// among them; NaN if neither gets there.
+double speedup(double reference, double other);
 
 }  // namespace draftlab

@@ -2,8 +2,10 @@
 
 #include <vector>
 
+#include "record/events.h"
 #include "record/plan.h"
 #include "record/run_folder.h"
+#include "reports/fairness_finding.h"
 #include "reports/result.h"
 #include "reports/store_facts.h"
 #include "reports/summary.h"
@@ -15,7 +17,9 @@ struct Study {
   PlanRecord plan;
   StoreFacts store;
   std::vector<Result> results;
+  std::vector<WorkerEvent> events;
   Summary summary;
+  std::vector<FairnessFinding> findings;  // of all checks (fairness.h), by id
 
   Study() = default;
   Study(Study&&) = default;

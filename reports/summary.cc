@@ -35,7 +35,8 @@ std::vector<Arm> group(const std::vector<Result>& results) {
     if (new_arm) arms.push_back({result.arm, arms.size(), {}, {}, std::nullopt});
     Arm& arm = arms[arm_entry->second];
     const auto [entry, new_setting] = setting_of_options.try_emplace(
-        {arm.look, canonical(to_json(result.optimizer))}, arm.settings.size());
+        {arm.look, result.point + "\n" + canonical(to_json(result.optimizer))},
+        arm.settings.size());
     if (new_setting) {
       arm.settings.emplace_back();
       arm.settings.back().optimizer = result.optimizer;
@@ -94,40 +95,19 @@ void measure_setting(Setting& setting, Split chosen_on) {
   setting.target = count_target(setting);
 }
 
-std::optional<size_t> choose(const std::vector<Setting>& settings, Measure chosen_by) {
-  std::optional<size_t> best;
-  for (size_t i = 0; i < settings.size(); ++i) {
-    const double mean = deciding(settings[i], chosen_by).estimate.mean;
-    if (std::isnan(mean)) continue;
-    const bool wins = !best || settings[i].diverged < settings[*best].diverged ||
-                      (settings[i].diverged == settings[*best].diverged &&
-                       better(chosen_by, mean, deciding(settings[*best], chosen_by).estimate.mean));
-    if (wins) best = i;
-  }
-  return best;
-}
-
-const Json* value_at(const std::vector<std::pair<std::string, Json>>& options,
-                     const std::string& key) {
-  for (const auto& option : options) {
-    if (option.first == key) return &option.second;
-  }
-  return nullptr;
-}
-
 // Finds what differs between the settings of an arm, and names each setting by it.
 void find_swept(Arm& arm) {
-  std::vector<std::vector<std::pair<std::string, Json>>> options;
-  for (const Setting& setting : arm.settings)
-    options.push_back(flatten(to_json(setting.optimizer)));
-  for (const auto& [key, ignored] : options.front()) {
+  std::vector<OptimizerConfig> points;
+  for (const Setting& setting : arm.settings) points.push_back(setting.optimizer);
+  for (const std::string& key : distinguishing_options(points)) {
     SweptOption swept{key, {}, false};
-    std::set<std::string> seen;
-    for (const auto& one : options) {
-      const Json* value = value_at(one, key);
-      if (value != nullptr && seen.insert(canonical(*value)).second) swept.values.push_back(*value);
+    for (Setting& setting : arm.settings) {
+      const Json* value = setting.optimizer.find(key);
+      if (value == nullptr) continue;  // not an option of this setting
+      if (std::find(swept.values.begin(), swept.values.end(), *value) == swept.values.end())
+        swept.values.push_back(*value);
+      setting.label += (setting.label.empty() ? "" : ", ") + key + " " + option_text(*value);
     }
-    if (swept.values.size() < 2) continue;
     const bool numbers = std::all_of(swept.values.begin(), swept.values.end(),
                                      [](const Json& value) { return value.is_number(); });
     if (numbers) {
@@ -135,15 +115,9 @@ void find_swept(Arm& arm) {
         return json_number(a, "option") < json_number(b, "option");
       });
     }
-    if (numbers && arm.best) {
-      const std::string best = canonical(*value_at(options[*arm.best], key));
-      swept.at_edge =
-          best == canonical(swept.values.front()) || best == canonical(swept.values.back());
-    }
-    for (size_t i = 0; i < arm.settings.size(); ++i) {
-      std::string& label = arm.settings[i].label;
-      label += (label.empty() ? "" : ", ") + key + " " + option_text(*value_at(options[i], key));
-    }
+    const Json* best = arm.best ? arm.settings[*arm.best].optimizer.find(key) : nullptr;
+    swept.at_edge = numbers && swept.values.size() > 1 && best != nullptr &&
+                    (*best == swept.values.front() || *best == swept.values.back());
     arm.swept.push_back(std::move(swept));
   }
 }
@@ -164,7 +138,10 @@ Summary summarize(const std::vector<Result>& results, const TargetLevel& target)
     for (Setting& setting : arm.settings) {
       measure_setting(setting, summary.chosen_on);
     }
-    arm.best = choose(arm.settings, summary.chosen_by);
+    std::vector<const Setting*> settings;
+    for (const Setting& setting : arm.settings) settings.push_back(&setting);
+    if (const Setting* best = best_setting(settings, summary.chosen_by))
+      arm.best = best - arm.settings.data();
     find_swept(arm);
   }
   const auto adamw = std::find_if(summary.arms.begin(), summary.arms.end(), [](const Arm& arm) {
@@ -192,6 +169,19 @@ Summary summarize(const std::vector<Result>& results, const TargetLevel& target)
     }
   }
   return summary;
+}
+
+const Setting* best_setting(const std::vector<const Setting*>& settings, Measure chosen_by) {
+  const Setting* best = nullptr;
+  for (const Setting* setting : settings) {
+    const double mean = deciding(*setting, chosen_by).estimate.mean;
+    if (std::isnan(mean)) continue;
+    const bool wins = best == nullptr || setting->diverged < best->diverged ||
+                      (setting->diverged == best->diverged &&
+                       better(chosen_by, mean, deciding(*best, chosen_by).estimate.mean));
+    if (wins) best = setting;
+  }
+  return best;
 }
 
 const Sample& deciding(const Setting& setting, Measure measure) {

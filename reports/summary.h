@@ -68,6 +68,9 @@ struct Summary {
 // with the fewest diverged runs; the earlier one where they tie.
 Summary summarize(const std::vector<Result>& results, const TargetLevel& target);
 
+// The same choice among other settings; null where none has a number.
+const Setting* best_setting(const std::vector<const Setting*>& settings, Measure chosen_by);
+
 // The settings of an arm that differ in the learning rate alone, by rising rate: one curve of the
 // learning-rate chart each.
 std::vector<std::vector<const Setting*>> rate_curves(const Arm& arm);

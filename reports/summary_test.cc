@@ -198,9 +198,9 @@ TEST(RateCurves, OneForEachCombinationOfTheOtherOptions) {
 }
 
 TEST(RoutingTotals, CountTensorsAndParametersOfEachRule) {
-  const auto totals = routing_totals({{"fc.weight", {4, 6}, "muon", 0.1, 0},
-                                      {"norm.weight", {4}, "adamw", 0.1, 0},
-                                      {"o.weight", {2, 3}, "muon", 0.1, 0}});
+  const auto totals = routing_totals({{"fc.weight", {4, 6}, "muon", {4}, {0.1}, 0},
+                                      {"norm.weight", {4}, "adamw", {4}, {0.1}, 0},
+                                      {"o.weight", {2, 3}, "muon", {1, 1}, {0.1, 0.1}, 0}});
   ASSERT_EQ(totals.size(), 2u);
   EXPECT_EQ(totals[0].rule, "muon");
   EXPECT_EQ(totals[0].tensors, 2);

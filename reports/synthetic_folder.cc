@@ -4,8 +4,10 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/number_text.h"
 #include "record/events.h"
 #include "record/metrics.h"
@@ -35,6 +37,7 @@ DrafterConfig drafter() {
 OptimizerConfig optimizer(const SyntheticArm& arm, double rate) {
   JsonObject object{{"kind", arm.kind}, {"learning_rate", rate}};
   if (arm.kind != "adamw") object["scale"] = "match_rms";
+  for (const auto& option : arm.options) object[option.key()] = option.value();
   return parse_optimizer_config(object, "synthetic");
 }
 
@@ -58,8 +61,37 @@ EvaluationRow evaluation(int64_t step, double length, double step_seconds,
   return row;
 }
 
+// What newer versions record: the data that the run saw, and at the end the counts of each prompt.
+void add_identity(const SegmentConfig& config, EvaluationRow& row) {
+  row.data_hash = sha256_hex(std::to_string(config.seeds.data) + ' ' + std::to_string(row.step));
+  row.data_hash.resize(16);
+  if (row.step != config.training.steps) return;
+  for (int64_t prompt = 0; prompt < row.prompts; ++prompt) {
+    row.prompt_blocks.push_back(33 + (prompt % 3 == 0));
+    const double share = (0.5 + static_cast<double>(prompt) / 35) * (row.acceptance_length - 1);
+    row.prompt_matches.push_back(
+        std::llround(share * static_cast<double>(row.prompt_blocks.back())));
+  }
+}
+
+// One row for each kind of layer.
+void add_updates(const SegmentConfig& config, int64_t step, MetricsLog& log) {
+  std::set<std::string> kinds;
+  for (const Route& route : config.routing) {
+    UpdateRow row{.step = step, .kind = layer_kind(route.name), .rule = route.rule};
+    if (!kinds.insert(row.kind).second) continue;
+    row.weight_rms = 0.04;
+    row.update_rms = 0.04 * config.optimizer.learning_rate();
+    if (route.rule != "adamw") {
+      row.alignment = row.kind == "fc" ? 0.8 : 0.9;
+      row.deviation = row.kind == "fc" ? 0.4 : 0.3;
+    }
+    log.add(row);
+  }
+}
+
 void write_metrics(const SegmentFolder& segment, const SegmentConfig& config, double length,
-                   double optimizer_seconds, int64_t last_step, bool diverged) {
+                   double optimizer_seconds, int64_t last_step, bool diverged, bool updates) {
   MetricsLog log(segment.metrics(), 0);
   const double step_seconds = kDataSeconds + kModelSeconds + optimizer_seconds;
   for (int64_t step = 0; step <= last_step; ++step) {
@@ -68,8 +100,8 @@ void write_metrics(const SegmentFolder& segment, const SegmentConfig& config, do
                   150 * step,
                   5,
                   config.optimizer.learning_rate(),
-                  1,
-                  false,
+                  1 + 1 / static_cast<double>(step),
+                  step <= 50,
                   kDataSeconds,
                   kModelSeconds,
                   optimizer_seconds};
@@ -78,7 +110,10 @@ void write_metrics(const SegmentFolder& segment, const SegmentConfig& config, do
     }
     for (int64_t at : config.evaluation.steps) {
       if (at != step) continue;
-      log.add(evaluation(step, length, step_seconds, "held_out"));
+      if (updates && step > 0) add_updates(config, step, log);
+      EvaluationRow held_out = evaluation(step, length, step_seconds, "held_out");
+      if (updates) add_identity(config, held_out);
+      log.add(held_out);
       if (config.split.tuning > 0)
         log.add(evaluation(step, length - 0.005, step_seconds, "tuning"));
     }
@@ -87,14 +122,20 @@ void write_metrics(const SegmentFolder& segment, const SegmentConfig& config, do
 }
 
 void write_segment(const RunFolder& folder, const PlannedRun& run, const SegmentConfig& config,
-                   double length, double optimizer_seconds, const SyntheticEnd& end) {
+                   double length, double optimizer_seconds, bool updates, const SyntheticEnd& end) {
   if (end.kind == "not started") return;
   const SegmentFolder segment(folder, run.segments.front());
   make_folder(segment.root());
   const bool done = end.kind == "done";
   const int64_t last_step = done ? kSteps : 60;
-  write_metrics(segment, config, length, optimizer_seconds, last_step, end.kind == "diverged");
-  write_baselines(segment.baselines(), {1.18, 1.21, 1200, 36});
+  write_metrics(segment, config, length, optimizer_seconds, last_step, end.kind == "diverged",
+                updates);
+  Baselines baselines{1.18, 1.21, 1200, 36};
+  if (updates) {
+    baselines.initial_weights_hash = sha256_hex(std::to_string(config.seeds.weights));
+    baselines.duplicates = 0;
+  }
+  write_baselines(segment.baselines(), baselines);
   replace_file(segment.provenance(), pretty(JsonObject{{"draftlab_version", "0.1.0"},
                                                        {"build_type", "Release"},
                                                        {"libtorch", "2.11.0"},
@@ -141,10 +182,10 @@ void write_store_manifest(const std::filesystem::path& folder) {
 SyntheticSweep SyntheticSweep::of_four() {
   SyntheticSweep sweep;
   sweep.arms = {
-      {"AdamW", "adamw", {5e-4, 1e-3, 2e-3, 4e-3}, {1.224, 1.283, 1.241, 1.21}, 0.004},
-      {"Muon", "muon", {5e-3, 1e-2, 2e-2}, {1.393, 1.395, 1.358}, 0.11},
-      {"NorMuon", "normuon", {5e-3, 1e-2, 2e-2}, {1.391, 1.398, 1.341}, 0.115},
-      {"Turbo-Muon", "turbo_muon", {5e-3, 1e-2, 2e-2}, {1.372, 1.389, 1.355}, 0.09},
+      {"AdamW", "adamw", {5e-4, 1e-3, 2e-3, 4e-3}, {1.2241, 1.283, 1.2412, 1.2103}, 0.004},
+      {"Muon", "muon", {5e-3, 1e-2, 2e-2}, {1.3934, 1.395, 1.3585}, 0.11},
+      {"NorMuon", "normuon", {5e-3, 1e-2, 2e-2}, {1.3916, 1.398, 1.3417}, 0.115},
+      {"Turbo-Muon", "turbo_muon", {5e-3, 1e-2, 2e-2}, {1.3728, 1.3893, 1.3559}, 0.09},
   };
   return sweep;
 }
@@ -190,11 +231,11 @@ RunFolder write_synthetic_folder(const std::filesystem::path& root, const Synthe
     for (size_t i = 0; i < arm.rates.size(); ++i) {
       for (int64_t seed = 1; seed <= sweep.seeds; ++seed) {
         config.optimizer = optimizer(arm, arm.rates[i]);
-        config.routing = route(parameter_shapes(config.drafter), config.optimizer,
-                               default_routing(), "synthetic");
+        config.routing = route(parameter_shapes(config.drafter), config.optimizer, {}, "synthetic");
         config.seeds = {seed, seed, seed};
         const PlannedRun run{synthetic_run(arm.name, arm.rates[i], seed),
                              arm.name,
+                             arm.rates.size() < 2 ? "" : "lr=" + number_text(arm.rates[i]),
                              config.optimizer,
                              config.seeds,
                              {segment_id(config)}};
@@ -207,7 +248,7 @@ RunFolder write_synthetic_folder(const std::filesystem::path& root, const Synthe
         }
         const double length = arm.lengths[i] + 0.01 * static_cast<double>(seed - 2) +
                               0.004 * static_cast<double>((seed + place) % 3 - 1);
-        write_segment(folder, run, config, length, arm.optimizer_seconds, end);
+        write_segment(folder, run, config, length, arm.optimizer_seconds, sweep.updates, end);
         WorkerEvent event{run.segments.front(), clock, clock + 20, end.kind, 1};
         append_start(folder.events(), event);
         append_end(folder.events(), event);

@@ -17,6 +17,7 @@ struct SyntheticArm {
   std::vector<double> rates;
   std::vector<double> lengths;   // final acceptance length at each rate, mean of three seeds
   double optimizer_seconds = 0;  // of one step; the model takes 0.05 and the data 0.001
+  JsonObject options = {};       // besides kind, rate and, but for AdamW, scale
 };
 
 struct SyntheticSweep {
@@ -25,6 +26,7 @@ struct SyntheticSweep {
   int64_t seeds = 3;
   int64_t tuning = 0;       // sequences
   bool in_company = false;  // workers overlap, two by two
+  bool updates = true;  // rows about updates, hashes, counts of prompts: older folders have none
   TargetLevel target = {"acceptance_length", 1.3};
 
   // AdamW, Muon, NorMuon and Turbo-Muon with numbers as in a real quick sweep.
@@ -42,6 +44,9 @@ struct SyntheticEnd {
 // length 1 + (L - 1) sqrt(t / 200) and loss 12 - 4 L sqrt(t / 200), with L = length + 0.01 (s - 2)
 // + 0.004 ((s + i) mod 3 - 1); training seconds t times those of one step; the tuning split has L -
 // 0.005. The bigram chain reaches 1.18 (greedy tokens 1.21).
+// The gradient norm of step t is 1 + 1/t, clipped up to step 50. One update is the learning rate
+// times the weights; orthogonalizing rules have alignment 0.9 and deviation 0.3, for "fc" 0.8 and
+// 0.4.
 RunFolder write_synthetic_folder(const std::filesystem::path& root, const SyntheticSweep& sweep,
                                  const std::vector<SyntheticEnd>& ends = {});
 

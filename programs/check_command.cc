@@ -1,0 +1,72 @@
+#include <algorithm>
+#include <iostream>
+
+#include "programs/command_line.h"
+#include "programs/commands.h"
+#include "reports/fairness.h"
+#include "reports/study.h"
+
+namespace draftlab {
+namespace {
+
+// 1 and 2 mean the same in every command.
+constexpr int kWarned = 3, kRefused = 4;
+
+constexpr char kHelp[] =
+    "usage: draftlab check DIR\n"
+    "       draftlab check --list\n\n"
+    "Looks for what makes the comparison in DIR unfair and prints what it found, refusals first: "
+    "the check, how\n"
+    "grave it is, and what to do. A check that refuses allows no winner between the arms it "
+    "concerns. DIR may\n"
+    "be unfinished. docs/fairness.md explains every check.\n\n"
+    "Exit status: 0 no check warns or refuses, 3 one warns, or refuses a winner by time alone, 4 "
+    "one refuses\n"
+    "any winner.\n\n"
+    "  draftlab check runs/quick\n"
+    "  draftlab check --list\n";
+
+std::string padded(std::string text, size_t width) {
+  text.resize(std::max(width, text.size()), ' ');
+  return text;
+}
+
+void print_kinds() {
+  for (const CheckKind& kind : check_kinds()) {
+    std::cout << kind.id << "  " << padded(severity_name(kind.severity), 8) << "  " << kind.question
+              << "\n";
+    if (kind.run == nullptr) std::cout << padded("", 15) << "never: " << kind.excluded << "\n";
+  }
+}
+
+}  // namespace
+
+int check_command(const Words& words) {
+  CommandLine line(kHelp);
+  line.flag("list", "all checks, the gravest each can be, and what it asks");
+  // The list is of no folder.
+  const bool list = std::find(words.begin(), words.end(), "--list") != words.end();
+  if (!list) line.argument("DIR");
+  if (!line.parse(words)) return 0;
+  if (list) {
+    print_kinds();
+    return 0;
+  }
+  const Study study = load_study(RunFolder(line.text("DIR")));
+  int status = 0;
+  for (Severity severity : {Severity::kRefuse, Severity::kWarn, Severity::kInform}) {
+    for (const FairnessFinding& finding : study.findings) {
+      if (finding.severity != severity) continue;
+      if (severity != Severity::kInform) {
+        const bool refused = severity == Severity::kRefuse && !finding.by_time_only;
+        status = std::max(status, refused ? kRefused : kWarned);
+      }
+      std::cout << finding.id << "  " << padded(severity_name(severity), 8) << finding.sentence
+                << "\n";
+    }
+  }
+  std::cout << counts_text(study.findings) << "\n";
+  return status;
+}
+
+}  // namespace draftlab

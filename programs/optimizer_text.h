@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "record/optimizer_config.h"
+#include "record/orthogonalizer.h"
+
+namespace draftlab {
+
+// What `draftlab optimizers` prints. Costs are those of update_cost.h for a 1024 x 4096 matrix.
+
+// A line for every optimizer and convention: state, matrix products, operations, source.
+std::string optimizer_list();
+// Formula, options with defaults and ranges, and what each convention changes.
+std::string explained(const OptimizerKind& kind);
+
+std::string orthogonalizer_list();
+std::string explained(const OrthogonalizerKind& kind);
+
+// "a, b, c"
+std::string comma_list(const std::vector<std::string>& words);
+
+}  // namespace draftlab
