@@ -1,84 +1,101 @@
-// One AdamW update in bytes moved against the rate of a plain copy in the same run, and one step of
-// every optimizer on all weights of a drafter.
+// One AdamW update in bytes moved against the rate of a plain copy and against PyTorch's own fused
+// AdamW, and one step of every optimizer on all weights of a drafter. For those that orthogonalize:
+// operations a second counted for the textbook form (dense) and as carried out (actual), and the
+// dense ones against the fp32 GEMM rate (1024^3). All rates are measured in the same row, because
+// other work on the machine disturbs them alike; gemm_GFLOP is the time of a step multiplied by the
+// GEMM rate, a cost that does not depend on the machine.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
-#include <map>
+#include <limits>
+#include <string>
 
+#include "base/stopwatch.h"
 #include "kernels/adamw_step.h"
 #include "optim/clipping.h"
 #include "optim/optimizer.h"
+#include "optim/orthogonalization.h"
+#include "optim/update_rule.h"
 
 namespace draftlab {
 namespace {
 
 constexpr int64_t kElements = 8 << 20;  // 32 MiB a tensor, beyond the caches
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// Bytes read and written per second by a copy.
-double copy_rate() {
-  static std::map<int, double> rates;  // by number of threads
-  double& rate = rates[at::get_num_threads()];
-  if (rate > 0) return rate;
-  const at::Tensor from = at::randn({kElements});
-  at::Tensor to = at::empty({kElements});
-  for (int i = 0; i < 10; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    to.copy_(from);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    rate = std::max(rate, 8.0 * kElements / seconds.count());
+struct AdamWTensors {
+  at::Tensor w = at::randn({kElements}), g = at::randn({kElements}), m = at::zeros({kElements}),
+             v = at::zeros({kElements});
+  at::Tensor steps = at::ones({});
+};
+
+void ours(AdamWTensors& t) {
+  adamw_step(t.w, t.g, t.m, t.v, {.learning_rate = 1e-3, .weight_decay = 0.1});
+}
+void plain(AdamWTensors& t) {
+  adamw_step_plain(t.w, t.g, t.m, t.v, {.learning_rate = 1e-3, .weight_decay = 0.1});
+}
+void cautious(AdamWTensors& t) {
+  adamw_step(
+      t.w, t.g, t.m, t.v,
+      {.learning_rate = 1e-3, .weight_decay = 0.1, .cautious_decay = true, .cautious = true});
+}
+void peer(AdamWTensors& t) {
+  at::_fused_adamw_({t.w}, {t.g}, {t.m}, {t.v}, {}, {t.steps}, /*lr=*/1e-3, 0.9, 0.999,
+                    /*weight_decay=*/0.1, 1e-8, /*amsgrad=*/false, /*maximize=*/false);
+}
+
+// Each in turn with a copy and the peer, so that the ratios are of the same seconds.
+void adamw(benchmark::State& state, void (*step)(AdamWTensors&), int threads) {
+  at::set_num_threads(threads);
+  AdamWTensors tensors, others;
+  at::Tensor copy = at::empty({kElements});
+  double best = kNever, best_copy = kNever, best_peer = kNever;
+  for (auto _ : state) {
+    Stopwatch watch;
+    copy.copy_(tensors.g);
+    best_copy = std::min(best_copy, watch.lap());
+    peer(others);
+    best_peer = std::min(best_peer, watch.lap());
+    step(tensors);
+    const double seconds = watch.lap();
+    best = std::min(best, seconds);
+    state.SetIterationTime(seconds);
   }
-  return rate;
-}
-
-using Step = void (*)(at::Tensor&, const at::Tensor&, at::Tensor&, at::Tensor&, const AdamWStep&);
-
-void adamw(benchmark::State& state, Step step) {
-  at::set_num_threads(static_cast<int>(state.range(0)));
-  at::Tensor w = at::randn({kElements}), m = at::zeros({kElements}), v = at::zeros({kElements});
-  const at::Tensor g = at::randn({kElements});
-  const double copy = copy_rate();
-  const auto start = std::chrono::steady_clock::now();
-  for (auto _ : state) step(w, g, m, v, {.learning_rate = 1e-3, .weight_decay = 0.1});
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   // Necessary bytes: w, g, m, v are read, w, m, v written.
-  const double rate = 28.0 * kElements * static_cast<double>(state.iterations()) / seconds.count();
-  state.counters["GB/s"] = rate / 1e9;
-  state.counters["of_copy"] = rate / copy;
+  state.counters["GB/s"] = 28e-9 * kElements / best;
+  state.counters["of_copy"] = 28 / best / (8 / best_copy);
+  state.counters["of_peer_time"] = best / best_peer;
 }
 
-BENCHMARK_CAPTURE(adamw, plain, adamw_step_plain)
-    ->ArgName("threads")
-    ->Arg(1)
-    ->Arg(2)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(adamw, one_pass, adamw_step)
-    ->ArgName("threads")
-    ->Arg(1)
-    ->Arg(2)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
+// Layers of attention and MLP, and the fusion of the target's hidden states.
+struct Inventory {
+  const char* name;
+  int64_t layers, width, kv_width, mlp_width, fused_width;
+};
+constexpr Inventory kInventories[] = {{"8M_weights", 2, 576, 192, 1536, 1728},
+                                      {"68M_weights", 5, 1024, 512, 3072, 5120}};
 
-// Two layers of hidden size 576 with three taps: 8 million weights.
-std::vector<ParameterShape> drafter() {
+std::vector<ParameterShape> drafter(const Inventory& of) {
+  const int64_t d = of.width;
   std::vector<ParameterShape> shapes = {
-      {"fc.weight", {576, 1728}}, {"hidden_norm.weight", {576}}, {"norm.weight", {576}}};
-  for (int layer = 0; layer < 2; ++layer) {
+      {"fc.weight", {d, of.fused_width}}, {"hidden_norm.weight", {d}}, {"norm.weight", {d}}};
+  for (int64_t layer = 0; layer < of.layers; ++layer) {
     const std::string prefix = "layers." + std::to_string(layer) + ".";
-    for (const auto& [name, rows, cols] : {std::tuple<const char*, int64_t, int64_t>{"q", 576, 576},
-                                           {"k", 192, 576},
-                                           {"v", 192, 576},
-                                           {"o", 576, 576},
-                                           {"gate", 1536, 576},
-                                           {"up", 1536, 576},
-                                           {"down", 576, 1536}}) {
-      shapes.push_back({prefix + name, {rows, cols}});
+    for (const auto& [name, rows, cols] :
+         {std::tuple<const char*, int64_t, int64_t>{"self_attn.q_proj.weight", d, d},
+          {"self_attn.k_proj.weight", of.kv_width, d},
+          {"self_attn.v_proj.weight", of.kv_width, d},
+          {"self_attn.o_proj.weight", d, d},
+          {"mlp.gate_proj.weight", of.mlp_width, d},
+          {"mlp.up_proj.weight", of.mlp_width, d},
+          {"mlp.down_proj.weight", d, of.mlp_width}}) {
+      shapes.push_back({prefix + name, {rows, cols}, rows % 64 == 0 ? 64 : 0});
     }
-    shapes.push_back({prefix + "input_norm", {576}});
-    shapes.push_back({prefix + "post_attention_norm", {576}});
+    shapes.push_back({prefix + "input_layernorm.weight", {d}});
+    shapes.push_back({prefix + "post_attention_layernorm.weight", {d}});
   }
   return shapes;
 }
@@ -89,48 +106,127 @@ NamedTensors random(const std::vector<ParameterShape>& shapes) {
   return tensors;
 }
 
-void whole_drafter(benchmark::State& state, const char* kind) {
-  at::set_num_threads(static_cast<int>(state.range(0)));
-  const auto shapes = drafter();
-  const OptimizerConfig config = parse_optimizer_config(JsonObject{{"kind", kind}}, "benchmark");
-  Optimizer optimizer(config, route(shapes, config, default_routing(), "benchmark"),
-                      random(shapes));
-  const NamedTensors gradients = random(shapes);
-  for (auto _ : state) optimizer.step(gradients, 1);
+OptimizerConfig config_of(const std::string& options) {
+  return parse_optimizer_config(parse_json(options, "options"), "options");
 }
 
-BENCHMARK_CAPTURE(whole_drafter, adamw, "adamw")
-    ->ArgName("threads")
-    ->Arg(1)
-    ->Arg(2)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(whole_drafter, muon, "muon")
-    ->ArgName("threads")
-    ->Arg(1)
-    ->Arg(2)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(whole_drafter, normuon, "normuon")
-    ->ArgName("threads")
-    ->Arg(1)
-    ->Arg(2)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(whole_drafter, turbo_muon, "turbo_muon")
-    ->ArgName("threads")
-    ->Arg(1)
-    ->Arg(2)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
+double gemm_seconds() {
+  static const at::Tensor a = at::randn({1024, 1024}), b = at::randn({1024, 1024});
+  static at::Tensor c = at::empty({1024, 1024});
+  double seconds = kNever;
+  for (int i = 0; i < 4; ++i) {
+    Stopwatch watch;
+    at::mm_out(c, a, b);
+    seconds = std::min(seconds, watch.lap());
+  }
+  return seconds;
+}
 
-void clipping(benchmark::State& state) {
-  at::set_num_threads(static_cast<int>(state.range(0)));
-  NamedTensors gradients = random(drafter());
+void whole_drafter(benchmark::State& state, const std::string& options, const Inventory& inventory,
+                   int threads, bool measured) {
+  at::set_num_threads(threads);
+  const auto shapes = drafter(inventory);
+  const OptimizerConfig config = config_of(options);
+  const std::vector<Route> table = route(shapes, config, {}, "benchmark");
+  const NamedTensors weights = random(shapes), gradients = random(shapes);
+  Optimizer optimizer(config, table, weights);
+  optimizer.step(gradients, 1);  // scratch grows
+  double gemm = gemm_seconds(), seconds = 0, best = kNever;
+  for (auto _ : state) {
+    Stopwatch watch;
+    double without_measuring = 0;
+    if (measured) {
+      benchmark::DoNotOptimize(optimizer.measured_step(gradients, 1, without_measuring));
+    } else {
+      optimizer.step(gradients, 1);
+    }
+    const double each = watch.lap();
+    best = std::min(best, each);
+    seconds += each;
+  }
+  gemm = std::min(gemm, gemm_seconds());
+  state.counters["best_ms"] = 1e3 * best;
+  if (!config.has("orthogonalizer")) return;
+  double dense = 0, actual = 0;
+  for (const Route& route : table) {
+    if (route.rule == "adamw" || route.shape.size() != 2) continue;
+    for (const RowBlocks& part : row_blocks(route)) {
+      const OrthogonalizationCost cost =
+          orthogonalization_cost(part.rows, route.shape[1], orthogonalization(config));
+      dense += static_cast<double>(part.blocks) * cost.dense_flops;
+      actual += static_cast<double>(part.blocks) * cost.actual_flops;
+    }
+  }
+  const double gemm_rate = 2.0 * 1024 * 1024 * 1024 / gemm,
+               each = seconds / static_cast<double>(state.iterations());
+  state.counters["dense_GFLOP"] = dense / 1e9;
+  state.counters["dense_GFLOP/s"] = dense / each / 1e9;
+  state.counters["actual_GFLOP/s"] = actual / each / 1e9;
+  state.counters["dense_of_gemm"] = dense / each / gemm_rate;
+  state.counters["gemm_GFLOP/s"] = gemm_rate / 1e9;
+  state.counters["gemm_GFLOP"] = each * gemm_rate / 1e9;
+}
+
+void clipping(benchmark::State& state, int threads) {
+  at::set_num_threads(threads);
+  NamedTensors gradients = random(drafter(kInventories[0]));
   for (auto _ : state) benchmark::DoNotOptimize(clip_gradients(gradients, 0));
 }
-BENCHMARK(clipping)->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(
-    benchmark::kMillisecond);
+
+const std::pair<const char*, const char*> kOptimizers[] = {
+    {"adamw", R"({"kind": "adamw"})"},
+    {"adamw_cautious", R"({"kind": "adamw", "cautious": true, "decay": "cautious"})"},
+    {"lion", R"({"kind": "lion"})"},
+    {"adam_mini", R"({"kind": "adam_mini"})"},
+    {"muon", R"({"kind": "muon"})"},
+    {"muon_cautious", R"({"kind": "muon", "cautious": true, "decay": "cautious"})"},
+    {"muon_polar_express", R"({"kind": "muon", "orthogonalizer": "polar_express"})"},
+    {"muon_cubic5", R"({"kind": "muon", "orthogonalizer": "cubic5"})"},
+    {"turbo_muon", R"({"kind": "turbo_muon"})"},
+    {"normuon", R"({"kind": "normuon"})"},
+    {"muon_all", R"({"kind": "muon_all"})"},
+    {"soap", R"({"kind": "soap"})"},
+    {"shampoo", R"({"kind": "shampoo"})"}};
+
+const bool registered = [] {
+  const auto add = [](const std::string& name, auto function) {
+    return benchmark::RegisterBenchmark(name.c_str(), function)->Unit(benchmark::kMillisecond);
+  };
+  for (const int threads : {1, 2}) {
+    const std::string suffix = "/threads:" + std::to_string(threads);
+    for (const auto& [name, step] :
+         {std::pair<const char*, void (*)(AdamWTensors&)>{"plain", plain},
+          {"one_pass", ours},
+          {"cautious", cautious},
+          {"peer", peer}}) {
+      add("adamw/" + std::string(name) + suffix, [step = step, threads](benchmark::State& state) {
+        adamw(state, step, threads);
+      })->UseManualTime();
+    }
+    for (const Inventory& inventory : kInventories) {
+      const bool large = &inventory != kInventories;
+      if (large && threads == 1) continue;  // takes many seconds
+      for (const auto& [name, options] : kOptimizers) {
+        const std::string kind = name;
+        const bool preconditioned = kind == "soap" || kind == "shampoo";
+        if (large && preconditioned) continue;  // minutes
+        auto* row = add(std::string("step/") + name + "/" + inventory.name + suffix,
+                        [options = options, inventory, threads](benchmark::State& state) {
+                          whole_drafter(state, options, inventory, threads, false);
+                        });
+        row->UseRealTime();
+        if (preconditioned) row->Iterations(10);  // with one refresh of the preconditioners
+      }
+    }
+    add("measured_step/muon/8M_weights" + suffix, [threads](benchmark::State& state) {
+      whole_drafter(state, R"({"kind": "muon"})", kInventories[0], threads, true);
+    })->UseRealTime();
+    add("clipping" + suffix, [threads](benchmark::State& state) {
+      clipping(state, threads);
+    })->UseRealTime();
+  }
+  return true;
+}();
 
 }  // namespace
 }  // namespace draftlab

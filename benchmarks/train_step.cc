@@ -81,8 +81,7 @@ void train_step(benchmark::State& state, const DrafterConfig& config, int64_t se
   const NamedTensors parameters = initial_parameters(config, 1);
   const OptimizerConfig adamw =
       parse_optimizer_config({{"kind", "adamw"}, {"learning_rate", 1e-3}}, "benchmark");
-  Optimizer optimizer(adamw, route(parameter_shapes(config), adamw, default_routing(), "benchmark"),
-                      parameters);
+  Optimizer optimizer(adamw, route(parameter_shapes(config), adamw, {}, "benchmark"), parameters);
   NamedTensors gradients;
   Product wide(1024, 576, 49152), cube(1024, 1024, 1024);
   std::vector<double> model_seconds, optimizer_seconds, step_seconds;

@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "record/optimizer_config.h"
 #include "tests/smoke.h"
 
 namespace draftlab {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -23,11 +25,13 @@ TEST_F(CommandLineTest, EveryCommandTeachesByExample) {
                                              {"resume"},
                                              {"status"},
                                              {"report"},
+                                             {"check"},
                                              {"store"},
                                              {"store", "build"},
                                              {"store", "show"},
                                              {"store", "verify"},
                                              {"optimizers"},
+                                             {"pipeline"},
                                              {"signature"}}) {
     std::vector<std::string> with_help = words;
     with_help.push_back("--help");
@@ -73,7 +77,7 @@ TEST_F(CommandLineTest, VersionNamesBuildAndCompiler) {
 }
 
 TEST_F(CommandLineTest, AFolderWithoutAPlanIsAnError) {
-  for (const char* command : {"status", "resume", "report"}) {
+  for (const char* command : {"status", "resume", "report", "check"}) {
     const Finished finished = draftlab({command, path("nothing")});
     EXPECT_EQ(finished.status, 1);
     EXPECT_THAT(finished.output, HasSubstr(path("nothing/plan.json")));
@@ -204,12 +208,61 @@ TEST_F(CommandLineTest, ASweepThatDoesNotFitOnTheDiskIsRefusedBeforeAnythingIsWr
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
 }
 
-TEST_F(CommandLineTest, OptimizersListsKindsAndOptions) {
+TEST_F(CommandLineTest, OptimizersListsEveryKindAndConventionWithItsCost) {
   const Finished all = draftlab({"optimizers"});
   EXPECT_EQ(all.status, 0);
-  EXPECT_THAT(all.output, AllOf(HasSubstr("turbo_muon: "), HasSubstr("adamw.beta1")));
-  EXPECT_THAT(draftlab({"optimizers", "muon"}).output, Not(HasSubstr("turbo_muon: ")));
-  EXPECT_EQ(draftlab({"optimizers", "sgd"}).status, 1);
+  for (const OptimizerKind& kind : optimizer_kinds())
+    EXPECT_THAT(all.output, HasSubstr("\n" + kind.name + " "));
+  EXPECT_THAT(all.output,
+              AllOf(ContainsRegex("\nmuon convention=moonlight +4 +15 +97 +Moonlight"),
+                    ContainsRegex("\nturbo_muon +4 +12 +77 "), ContainsRegex("\nadamw +8 +- +- "),
+                    Not(HasSubstr("convention=keller_jordan"))));
+  const Finished ways = draftlab({"optimizers", "orthogonalizers"});
+  EXPECT_EQ(ways.status, 0);
+  EXPECT_THAT(ways.output, AllOf(ContainsRegex("\nturbo +aol +4 +12 +77 +max.norm, 1e-07. +Boi"),
+                                 ContainsRegex("\ngram_newton_schulz +frobenius +5 +18 +64 ")));
+}
+
+TEST_F(CommandLineTest, OptimizersExplainsOne) {
+  const Finished muon = draftlab({"optimizers", "muon"});
+  EXPECT_EQ(muon.status, 0);
+  EXPECT_THAT(muon.output,
+              AllOf(HasSubstr("O = orthogonalize(U)"), HasSubstr("adamw.beta1"),
+                    HasSubstr("not where orthogonalizer is exact"),
+                    HasSubstr("only where orthogonalizer is\n      polar_express"),
+                    HasSubstr("  moonlight: Moonlight"), HasSubstr("momentum_form accumulate")));
+  const Finished turbo = draftlab({"optimizers", "turbo_muon"});
+  EXPECT_THAT(turbo.output, AllOf(ContainsRegex("\n  steps +4 "), Not(HasSubstr("lower_bound"))));
+  EXPECT_THAT(draftlab({"optimizers", "polar_express"}).output,
+              HasSubstr("muon, normuon, muon_all"));
+  const struct {
+    const char *name, *says;
+  } mistakes[] = {{"sgd", "known: orthogonalizers, adamw"},
+                  {"mouon", "did you mean 'muon'?"},
+                  {"aol4_old", "sign flipped"}};
+  for (const auto& each : mistakes) {
+    const Finished finished = draftlab({"optimizers", each.name});
+    EXPECT_EQ(finished.status, 1);
+    EXPECT_THAT(finished.output, HasSubstr(each.says));
+  }
+}
+
+TEST_F(CommandLineTest, PlanShowsSplitsRatesAndTheSizeOfTheState) {
+  const std::string sweep = write_sweep("split.json", [](JsonObject& s) {
+    s["arms"].at(1).as_object()["routing"] = parse_json(
+        R"([{"pattern": "*.self_attn.?_proj.weight", "rule": "matrix", "split": "heads"},
+            {"pattern": "layers.0.mlp.up_proj.weight", "rule": "matrix", "split": [32, 16]},
+            {"pattern": "norm.weight", "rule": "frozen"}])",
+        "test");
+  });
+  const Finished plan = draftlab({"plan", sweep});
+  EXPECT_EQ(plan.status, 0) << plan.output;
+  EXPECT_THAT(
+      plan.output,
+      AllOf(ContainsRegex("layers.0.self_attn.q_proj.weight +32 x 32 +2 x 16 +muon +0.0"),
+            ContainsRegex("layers.0.mlp.up_proj.weight +48 x 32 +32.16 +muon +0.02263"),
+            ContainsRegex("\n  norm.weight +32 +- +frozen +- +-\n"),
+            ContainsRegex("kB of optimizer state; [0-9]+ matrix products, 0.0[0-9]+ GFLOP")));
 }
 
 }  // namespace

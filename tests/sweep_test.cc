@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 
 #include "base/file.h"
 #include "record/events.h"
@@ -77,6 +78,33 @@ TEST_F(SweepTest, JobsDoNotChangeANumber) {
   bool overlap = false;
   for (size_t i = 1; i < events.size(); ++i) overlap |= events[i].start < events[i - 1].end;
   EXPECT_TRUE(overlap) << "two at once would show here";
+}
+
+TEST_F(SweepTest, ASwitchSharesWhatIsBeforeItAndAResumedArmEqualsTheUninterruptedOne) {
+  const Finished run = draftlab({"run", DRAFTLAB_SOURCE_DIR "/sweeps/switch_smoke.json", "--out",
+                                 path("switched"), "--store", store()});
+  ASSERT_EQ(run.status, 0) << run.output;
+  const PlanRecord plan = plan_of(path("switched"));
+  std::map<std::string, std::string> weights;  // at the end, by run
+  for (const PlannedRun& planned : plan.runs) {
+    const SegmentFolder last(RunFolder(path("switched")), planned.segments.back());
+    weights[planned.name] = read_outcome(last.outcome()).value().weights_hash;
+  }
+  for (const char* seed : {" seed=1", " seed=2"}) {
+    EXPECT_EQ(weights.at(std::string("A': AdamW, resumed") + seed),
+              weights.at(std::string("A: AdamW") + seed));
+    EXPECT_NE(weights.at(std::string("R: AdamW, state zeroed") + seed),
+              weights.at(std::string("A: AdamW") + seed));
+  }
+  EXPECT_THAT(read_events(RunFolder(path("switched")).events()), SizeIs(plan.segments.size()));
+  EXPECT_THAT(plan.segments, SizeIs(18)) << "nine for each seed";
+  EXPECT_EQ(std::count_if(plan.segments.begin(), plan.segments.end(),
+                          [&](const PlannedSegment& each) {
+                            const SegmentFolder folder(RunFolder(path("switched")), each.id);
+                            return fs::exists(folder.transfer());
+                          }),
+            10)
+      << "each segment with a parent says what became of the optimizer's state";
 }
 
 TEST_F(SweepTest, AKilledWorkerIsAFailedRunThatResumesToTheSameBits) {
