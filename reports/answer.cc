@@ -152,7 +152,13 @@ std::string interval_text(const Estimate& estimate, int decimals) {
   return bound(estimate.low) + " to " + bound(estimate.high);
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string joined(std::vector<std::string> words) {
+  constexpr size_t kMost = 8;
+  if (words.size() > kMost) {
+    const std::string more = grouped(static_cast<long long>(words.size() - kMost + 2)) + " more";
+    words.resize(kMost - 2);
+    words.push_back(more);
+  }
   std::string text;
   for (size_t i = 0; i < words.size(); ++i) {
     if (i > 0) text += i + 1 == words.size() ? " and " : ", ";
