@@ -1,9 +1,9 @@
 #include "reports/power_law.h"
 
+#include <algorithm>
 #include <boost/math/tools/roots.hpp>
 #include <cmath>
 #include <limits>
-#include <set>
 
 #include "reports/statistics.h"
 
@@ -91,17 +91,27 @@ Matrix covariance(const std::vector<EndPoint>& points, const PowerLaw& law, doub
 }
 
 std::string refusal(const std::vector<EndPoint>& points) {
-  std::set<double> budgets;
+  // Seeds of one budget see a few labels more or less: what lies closer together is one budget.
+  constexpr double kSameBudget = 1.1;
+  std::vector<double> tokens;
   for (const EndPoint& p : points) {
     if (!std::isfinite(p.loss) || !(p.tokens > 0) || !(p.weight > 0)) {
       return "an end point has no finite loss, or no tokens or weight above 0";
     }
-    budgets.insert(p.tokens);
+    tokens.push_back(p.tokens);
   }
-  if (budgets.size() >= 3) return "";
+  std::sort(tokens.begin(), tokens.end());
+  int64_t budgets = 0;
+  double first = 0;  // tokens of the budget at hand
+  for (const double count : tokens) {
+    if (count <= kSameBudget * first) continue;
+    first = count;
+    ++budgets;
+  }
+  if (budgets >= 3) return "";
   return "a power law needs the ends of runs of at least 3 budgets, each with a schedule that ends "
          "there; there " +
-         std::string(budgets.size() == 1 ? "is 1" : "are " + std::to_string(budgets.size()));
+         std::string(budgets == 1 ? "is 1" : "are " + std::to_string(budgets));
 }
 
 }  // namespace

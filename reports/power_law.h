@@ -26,8 +26,8 @@ struct PowerLaw {
 };
 
 // Weighted least squares: for each exponent the best scale and floor follow linearly, and the
-// exponent is where the rest is smallest. Refused below three budgets of different tokens, and
-// where no exponent of 0.01 to 10 fits best. Deterministic.
+// exponent is where the rest is smallest. Refused below three budgets (tokens within a tenth of
+// each other are one), and where no exponent of 0.01 to 10 fits best. Deterministic.
 PowerLaw fit_power_law(const std::vector<EndPoint>& points);
 
 // How many times more data the law's runs need for `loss` than the `tokens` another run took: the

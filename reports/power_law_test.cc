@@ -79,6 +79,8 @@ TEST(PowerLaw, IsRefusedBelowThreeBudgetsHoweverManyRuns) {
   EXPECT_THAT(fit_power_law({}).refusal, HasSubstr("at least 3 budgets"));
   EXPECT_THAT(fit_power_law(exact({1e5, 1e5, 1e5, 1e5})).refusal, HasSubstr("there is 1"));
   EXPECT_THAT(fit_power_law(exact({1e5, 2e5, 1e5, 2e5})).refusal, HasSubstr("there are 2"));
+  // Three seeds of one budget see a few labels more or less.
+  EXPECT_THAT(fit_power_law(exact({1e5, 1.01e5, 1.02e5})).refusal, HasSubstr("there is 1"));
 }
 
 TEST(PowerLaw, IsRefusedForWhatIsNoFallingPowerLaw) {
