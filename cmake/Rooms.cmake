@@ -27,12 +27,14 @@ function(room_test name label rooms)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE ${rooms} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE DRAFTLAB_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  # A process loads libtorch for longer than most tests run, so each runs a quarter of them.
+  # A process loads libtorch for longer than most tests run, so each runs a quarter of them. Side by
+  # side they get one thread each: OpenMP's threads spin while others hold the cores. Tests of
+  # threads ask for their own.
   set(shards 4)
   foreach(shard RANGE 1 ${shards})
     math(EXPR index "${shard} - 1")
     add_test(NAME "${name} ${shard}/${shards}" COMMAND ${name} --gtest_brief=1)
     set_tests_properties("${name} ${shard}/${shards}" PROPERTIES LABELS ${label} TIMEOUT 900
-      ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index};OMP_NUM_THREADS=1")
   endforeach()
 endfunction()
