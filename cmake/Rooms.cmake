@@ -3,6 +3,7 @@
 if(DRAFTLAB_TESTS)
   enable_testing()
   find_package(GTest REQUIRED)
+  add_custom_target(gpu_tests)
 endif()
 
 function(room name)
@@ -19,6 +20,7 @@ function(room name)
   endif()
   if(DRAFTLAB_TESTS AND DRAFTLAB_CUDA AND ARG_GPU_TESTS)
     room_test(${name}_gpu_test gpu "${name};Libtorch::cuda" ${ARG_GPU_TESTS})
+    add_dependencies(gpu_tests ${name}_gpu_test)
   endif()
 endfunction()
 
