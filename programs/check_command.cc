@@ -5,6 +5,7 @@
 #include "programs/commands.h"
 #include "reports/fairness.h"
 #include "reports/study.h"
+#include "runner/terminal_text.h"
 
 namespace draftlab {
 namespace {
@@ -25,11 +26,6 @@ constexpr char kHelp[] =
     "any winner.\n\n"
     "  draftlab check runs/quick\n"
     "  draftlab check --list\n";
-
-std::string padded(std::string text, size_t width) {
-  text.resize(std::max(width, text.size()), ' ');
-  return text;
-}
 
 void print_kinds() {
   for (const CheckKind& kind : check_kinds()) {

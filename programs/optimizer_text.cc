@@ -26,12 +26,6 @@ std::string value_text(const Json& value) {
   return value.is_string() ? std::string(value.get_string()) : canonical(value);
 }
 
-// `text` at least `width` characters wide.
-std::string padded(std::string text, size_t width) {
-  text.resize(std::max(text.size(), width), ' ');
-  return text;
-}
-
 struct MatrixCost {
   std::string state, products, gflop;
 };

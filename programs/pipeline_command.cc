@@ -5,6 +5,7 @@
 #include "base/number_text.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
+#include "reports/answer.h"
 #include "reports/pipeline_findings.h"
 #include "reports/pipeline_output.h"
 #include "runner/terminal_text.h"
@@ -41,10 +42,6 @@ std::string times_text(const ServiceTimes& times) {
     return "lognormal times, deviation " + share_text(times.cv) + " of the mean";
   }
   return "fixed times";
-}
-
-std::string counted(int64_t count, const std::string& noun) {
-  return grouped(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 void print_specification(const PipelineSpec& spec, const std::string& file) {

@@ -8,6 +8,7 @@
 #include "programs/execution.h"
 #include "programs/sweep_store.h"
 #include "record/update_cost.h"
+#include "reports/answer.h"
 #include "runner/estimate.h"
 #include "runner/planner.h"
 #include "runner/terminal_text.h"
@@ -21,11 +22,6 @@ constexpr char kHelp[] =
     "  draftlab plan sweeps/quick.json\n"
     "  draftlab plan sweeps/quick.json --out runs/quick   time from what has run there already\n"
     "  draftlab plan sweeps/quick.json --json | less      every resolved value\n";
-
-// "3 arms", "1 arm"
-std::string counted(int64_t count, const std::string& noun) {
-  return grouped(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 void line(const char* key, const std::string& text) {
   std::string name = key;

@@ -106,6 +106,12 @@ std::string bytes_text(double bytes) {
   return (unit == 0 ? fixed(bytes, 0) : significant(bytes, 3)) + kUnits[unit];
 }
 
+std::string padded(std::string text, size_t width) {
+  const size_t present = width_of(text);
+  if (present < width) text.append(width - present, ' ');
+  return text;
+}
+
 std::string table(const std::vector<std::string>& header,
                   const std::vector<std::vector<std::string>>& rows,
                   const std::vector<bool>& right) {

@@ -17,6 +17,8 @@ std::string printable(std::string_view text);
 size_t width_of(std::string_view text);
 // Cut after `width` characters, with "..." in their last three where something was cut.
 std::string cut(std::string_view text, size_t width);
+// With blanks behind it up to `width` characters.
+std::string padded(std::string text, size_t width);
 
 // `head`, then the words of `text` in lines of at most `width` characters where possible, all lines
 // of them starting below the first word.

@@ -5,6 +5,11 @@
 namespace draftlab {
 namespace {
 
+TEST(TerminalText, PaddingCountsCharactersAndCutsNothing) {
+  EXPECT_EQ(padded("é", 3), "é  ");
+  EXPECT_EQ(padded("four", 3), "four");
+}
+
 TEST(TerminalText, ControlCharactersAndBrokenUtf8AreShownAndNotSent) {
   EXPECT_EQ(printable("é中 <b>"), "é中 <b>");
   EXPECT_EQ(printable("a\x1b[2J\n"), "a\\x1b[2J\\x0a");
