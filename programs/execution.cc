@@ -10,13 +10,18 @@
 #include <ostream>
 
 #include "base/error.h"
+#include "programs/sweep_store.h"
+#include "programs/timing_probe.h"
 #include "programs/worker_program.h"
+#include "reports/answer.h"
 #include "reports/report.h"
 #include "runner/estimate.h"
 #include "runner/interrupt.h"
 #include "runner/local_launcher.h"
 #include "runner/scheduler.h"
+#include "runner/sweep.h"
 #include "runner/terminal_text.h"
+#include "runner/tuning.h"
 #include "runner/worker_lock.h"
 
 namespace draftlab {
@@ -61,6 +66,29 @@ double remaining_disk_bytes(const RunFolder& folder, const PlanRecord& plan) {
       bytes += disk_bytes(segment.config);
   }
   return bytes;
+}
+
+// Freezes what follows from the trials that have run. False if nothing does.
+bool begin_next_phase(const RunFolder& folder, PlanRecord& plan) {
+  const Sweep sweep = parse_sweep(plan.sweep, plan.sweep_file);
+  const bool final =
+      std::ranges::any_of(plan.runs, [](const PlannedRun& run) { return run.phase == kFinal; });
+  if (!sweep.tuning || final) return false;
+  const std::optional<PlanRecord> phase =
+      next_phase(sweep, built_store(plan.store_folder, plan.store), read_trials(folder, plan));
+  if (!phase) {
+    std::cout << "every trial of every arm diverged, so there is no setting to run; lower the "
+                 "learning rates\n";
+    return false;
+  }
+  for (const TuningDecision& decision : phase->decisions)
+    std::cout << "tuning: " << printable(text_of(decision)) << "\n";
+  write_next_phase(folder, *phase, plan);
+  std::cout << "phase " << plan.phases << ": "
+            << counted(static_cast<int64_t>(phase->runs.size()),
+                       phase->runs[0].phase == kFinal ? "final run" : "more trial")
+            << std::endl;
+  return true;
 }
 
 }  // namespace
@@ -116,16 +144,19 @@ int execute_plan(const RunFolder& folder, const PlanRecord& plan, int jobs, std:
   return finished ? 0 : 1;
 }
 
-int execute_and_report(const RunFolder& folder, const PlanRecord& plan,
-                       std::optional<int64_t> jobs) {
-  require_free_space(folder.root(), remaining_disk_bytes(folder, plan));
-  const int status = execute_plan(folder, plan, jobs ? static_cast<int>(*jobs) : default_jobs(plan),
-                                  std::cout, ::isatty(STDOUT_FILENO));
+int execute_and_report(const RunFolder& folder, PlanRecord plan, std::optional<int64_t> jobs) {
+  int status = 0;
+  do {
+    require_free_space(folder.root(), remaining_disk_bytes(folder, plan));
+    status = execute_plan(folder, plan, jobs ? static_cast<int>(*jobs) : default_jobs(plan),
+                          std::cout, ::isatty(STDOUT_FILENO));
+  } while (status == 0 && begin_next_phase(folder, plan));
+  const bool timed = status != 0 || probe_timings(folder, plan, std::cout);
   write_report(folder);
   std::cout << "report: " << folder.report_page().string() << std::endl;
   if (status != 0)
     std::cout << "not every run is done: draftlab status " << folder.root().string() << std::endl;
-  return status;
+  return timed ? status : 1;
 }
 
 }  // namespace draftlab

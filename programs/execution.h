@@ -26,8 +26,9 @@ double free_space(const std::filesystem::path& folder);
 int execute_plan(const RunFolder& folder, const PlanRecord& plan, int jobs, std::ostream& out,
                  bool live);
 
-// The same and then the report, whose path is printed; what `run` and `resume` end with.
-int execute_and_report(const RunFolder& folder, const PlanRecord& plan,
-                       std::optional<int64_t> jobs);
+// The same for each phase of the plan, the later ones frozen as they begin; then the timing probe,
+// where runs were not alone, and the report, whose path is printed; what `run` and `resume` end
+// with.
+int execute_and_report(const RunFolder& folder, PlanRecord plan, std::optional<int64_t> jobs);
 
 }  // namespace draftlab

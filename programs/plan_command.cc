@@ -12,6 +12,7 @@
 #include "runner/estimate.h"
 #include "runner/planner.h"
 #include "runner/terminal_text.h"
+#include "runner/tuning.h"
 
 namespace draftlab {
 namespace {
@@ -77,6 +78,30 @@ std::string cost_text(const UpdateCost& cost) {
   return text + (cost.flop > 0 ? " a step" : "");
 }
 
+// The trials that are planned and, as an example of what follows, each arm's first point as the
+// best.
+PlanRecord with_final_runs(PlanRecord plan, const Sweep& sweep, const SweepStore& store) {
+  if (!sweep.tuning) return plan;
+  const PlanRecord final = example_final_phase(sweep, store.planned);
+  plan.segments.insert(plan.segments.end(), final.segments.begin(), final.segments.end());
+  plan.runs.insert(plan.runs.end(), final.runs.begin(), final.runs.end());
+  return plan;
+}
+
+std::string tuning_text(const Sweep& sweep, const PlanRecord& trials) {
+  std::string text =
+      "first " + counted(static_cast<int64_t>(trials.runs.size()), "trial") + ": " +
+      counted(static_cast<int64_t>(sweep.arms[0].points.size()), "setting") + " an arm, " +
+      counted(static_cast<int64_t>(sweep.tuning->seeds.size()), "tuning seed") + "; ";
+  if (sweep.tuning->extend > 0) {
+    text += "where the best learning rate is the\n          smallest or largest, up to " +
+            counted(sweep.tuning->extend, "further one") + ", not counted here; ";
+  }
+  return text + "then each arm's best\n          setting, by its " +
+         (sweep.target.metric.empty() ? "acceptance_length" : sweep.target.metric) +
+         " on the tuning split, with every seed";
+}
+
 // Once per arm; costs and rates are those of its first point.
 void print_arms(const Sweep& sweep, const PlanRecord& plan) {
   std::map<std::string, int64_t> runs;
@@ -121,6 +146,7 @@ int plan_command(const Words& words) {
   const Sweep sweep = read_sweep(line_of.text("SWEEP.json"));
   const SweepStore store = find_store(sweep, folder.store(), line_of.optional_text("store"));
   const PlanRecord plan = make_plan(sweep, store.planned);
+  const PlanRecord all = with_final_runs(plan, sweep, store);
   const int jobs =
       static_cast<int>(line_of.whole_number("jobs", 1, 10000).value_or(default_jobs(plan)));
   if (line_of.given("json")) {
@@ -131,14 +157,15 @@ int plan_command(const Words& words) {
   const auto arms = static_cast<int64_t>(sweep.arms.size()),
              seeds = static_cast<int64_t>(sweep.seeds.size());
   line("sweep", printable(plan.name) + " (" + printable(plan.sweep_file) + ")");
-  line("runs", grouped(static_cast<int64_t>(plan.runs.size())) + ": " + counted(arms, "arm") +
-                   ", " + counted(seeds, "seed"));
-  line("segments", grouped(static_cast<int64_t>(plan.segments.size())));
-  line("steps", steps_text(plan));
+  line("runs", grouped(static_cast<int64_t>(all.runs.size())) + ": " + counted(arms, "arm") + ", " +
+                   counted(seeds, "seed"));
+  if (sweep.tuning) line("tuning", tuning_text(sweep, plan));
+  line("segments", grouped(static_cast<int64_t>(all.segments.size())));
+  line("steps", steps_text(all));
   line("store", store_text(sweep, store, hidden_size));
-  line("disk", bytes_text(disk_bytes(plan) + (store.built ? 0 : store.bytes(hidden_size))) +
+  line("disk", bytes_text(disk_bytes(all) + (store.built ? 0 : store.bytes(hidden_size))) +
                    " at most; " + bytes_text(free_space(out.value_or("."))) + " are free");
-  line("time", time_text(plan, store, out, jobs));
+  line("time", time_text(all, store, out, jobs));
   if (!plan.target.metric.empty()) {
     line("target", plan.target.metric +
                        (plan.target.metric == "val_loss" ? " at most " : " at least ") +

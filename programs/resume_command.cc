@@ -59,7 +59,7 @@ int resume_command(const Words& words) {
   if (!line.parse(words)) return 0;
   const auto jobs = line.whole_number("jobs", 1, 10000);
   const RunFolder folder(line.text("DIR"));
-  PlanRecord plan = read_plan(folder.plan());
+  PlanRecord plan = read_plan(folder);
   const FileLock lock(folder.lock());
   tell_changes(plan);
   check_store(plan, folder);

@@ -80,8 +80,8 @@ int run_command(const Words& words) {
     plan = make_plan(sweep, store.planned);
   }
   if (fs::exists(folder.plan())) {
-    require_same(read_plan(folder.plan()), plan, folder);
-    plan = read_plan(folder.plan());
+    require_same(read_first_phase(folder), plan, folder);
+    plan = read_plan(folder);
   } else {
     write_plan(folder.plan(), plan);
   }

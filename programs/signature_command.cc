@@ -89,8 +89,9 @@ int signature_command(const Words& words) {
   const fs::path file =
       line.optional_text("sweep").value_or(DRAFTLAB_SOURCE_DIR "/sweeps/smoke.json");
   const Sweep sweep = read_sweep(file);
-  if (sweep.training.threads != 1) {
-    throw Error(file.string() + ": training.threads", "must be 1 for a signature");
+  for (const SweepArm& arm : sweep.arms) {
+    if (arm.training.threads != 1)
+      throw Error(arm.where + ".training.threads", "must be 1 for a signature");
   }
   const TemporaryFolder temporary;
   const RunFolder folder(temporary.path());

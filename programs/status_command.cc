@@ -23,7 +23,7 @@ int status_command(const Words& words) {
   line.argument("DIR");
   if (!line.parse(words)) return 0;
   const RunFolder folder(line.text("DIR"));
-  std::cout << text_of(read_status(folder, read_plan(folder.plan())));
+  std::cout << text_of(read_status(folder, read_plan(folder)));
   return 0;
 }
 

@@ -106,4 +106,12 @@ SweepStore find_store(const Sweep& sweep, const fs::path& usual,
   return store;
 }
 
+PlannedStore built_store(const fs::path& folder, Json specification) {
+  SweepStore store;
+  store.planned.folder = folder;
+  store.planned.specification = std::move(specification);
+  take_manifest(read_manifest(folder), store);
+  return store.planned;
+}
+
 }  // namespace draftlab

@@ -28,4 +28,7 @@ struct SweepStore {
 SweepStore find_store(const Sweep& sweep, const std::filesystem::path& usual,
                       const std::optional<std::string>& chosen = std::nullopt);
 
+// What planning must know of a store that is there.
+PlannedStore built_store(const std::filesystem::path& folder, Json specification);
+
 }  // namespace draftlab

@@ -1,5 +1,7 @@
 #include "record/plan.h"
 
+#include <unordered_set>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "record/run_folder.h"
@@ -7,7 +9,7 @@
 namespace draftlab {
 namespace {
 
-constexpr int64_t kSchema = 2;  // of plan.json; a reader refuses any other
+constexpr int64_t kSchema = 3;  // of plan.json and phase_N.json; a reader refuses any other
 
 JsonArray strings(const std::vector<std::string>& texts) {
   return JsonArray(texts.begin(), texts.end());
@@ -21,7 +23,8 @@ JsonObject to_json(const PlannedRun& run) {
           {"seeds", JsonObject{{"weights", run.seeds.weights},
                                {"data", run.seeds.data},
                                {"noise", run.seeds.noise}}},
-          {"segments", strings(run.segments)}};
+          {"segments", strings(run.segments)},
+          {"phase", run.phase}};
 }
 
 PlannedRun run_from_json(const Json& value, const std::string& where) {
@@ -35,6 +38,7 @@ PlannedRun run_from_json(const Json& value, const std::string& where) {
   run.seeds = {seeds.integer("weights"), seeds.integer("data"), seeds.integer("noise")};
   seeds.finish();
   run.segments = fields.texts("segments");
+  run.phase = fields.text("phase");
   fields.finish();
   return run;
 }
@@ -52,14 +56,86 @@ PlannedSegment planned_segment_from_json(const Json& value, const std::string& w
   return segment;
 }
 
+JsonArray to_json(const std::vector<PlannedRun>& runs) {
+  JsonArray list;
+  for (const PlannedRun& run : runs) list.push_back(to_json(run));
+  return list;
+}
+
+JsonArray to_json(const std::vector<PlannedSegment>& segments) {
+  JsonArray list;
+  for (const PlannedSegment& segment : segments)
+    list.push_back(JsonObject{{"id", segment.id}, {"config", to_json(segment.config)}});
+  return list;
+}
+
+// Each element of the list `key`, read by `read`.
+template <typename Item>
+void read_list(Fields& fields, const char* key, Item (*read)(const Json&, const std::string&),
+               std::vector<Item>& items) {
+  size_t i = 0;
+  for (const Json& value : fields.array(key))
+    items.push_back(read(value, fields.where(key) + "[" + std::to_string(i++) + "]"));
+}
+
+JsonObject to_json(const TuningDecision& decision) {
+  JsonArray trials;
+  for (const TrialScore& trial : decision.trials) {
+    trials.push_back(JsonObject{{"point", trial.point},
+                                {"finished", trial.finished},
+                                {"diverged", trial.diverged},
+                                {"mean", trial.mean}});
+  }
+  return {{"arm", decision.arm},
+          {"metric", decision.metric},
+          {"trials", std::move(trials)},
+          {"best", decision.best},
+          {"extended", decision.extended}};
+}
+
+TrialScore trial_from_json(const Json& value, const std::string& where) {
+  Fields fields(value, where);
+  TrialScore trial{fields.text("point"), fields.integer("finished"), fields.integer("diverged"),
+                   fields.number("mean")};
+  fields.finish();
+  return trial;
+}
+
+TuningDecision decision_from_json(const Json& value, const std::string& where) {
+  Fields fields(value, where);
+  TuningDecision decision{
+      fields.text("arm"), fields.text("metric"), {}, fields.text("best"), fields.text("extended")};
+  read_list(fields, "trials", trial_from_json, decision.trials);
+  fields.finish();
+  return decision;
+}
+
+void append(PlanRecord& plan, const PlanRecord& phase) {
+  std::unordered_set<std::string> known;
+  for (const PlannedSegment& segment : plan.segments) known.insert(segment.id);
+  for (const PlannedSegment& segment : phase.segments) {
+    if (known.insert(segment.id).second) plan.segments.push_back(segment);
+  }
+  plan.runs.insert(plan.runs.end(), phase.runs.begin(), phase.runs.end());
+  plan.decisions.insert(plan.decisions.end(), phase.decisions.begin(), phase.decisions.end());
+  ++plan.phases;
+}
+
+PlanRecord read_phase(const std::filesystem::path& file) {
+  const Json value = read_json(file);
+  Fields fields(value, file.string());
+  require_schema(fields.integer("schema"), kSchema, fields.where("schema"));
+  PlanRecord phase;
+  read_list(fields, "decisions", decision_from_json, phase.decisions);
+  read_list(fields, "runs", run_from_json, phase.runs);
+  read_list(fields, "segments", planned_segment_from_json, phase.segments);
+  fields.finish();
+  return phase;
+}
+
 }  // namespace
 
 JsonObject to_json(const PlanRecord& plan) {
-  JsonArray segments, runs;
-  for (const auto& segment : plan.segments) {
-    segments.push_back(JsonObject{{"id", segment.id}, {"config", to_json(segment.config)}});
-  }
-  for (const auto& run : plan.runs) runs.push_back(to_json(run));
   return {{"schema", kSchema},
           {"name", plan.name},
           {"sweep_file", plan.sweep_file},
@@ -70,15 +146,16 @@ JsonObject to_json(const PlanRecord& plan) {
           {"target", JsonObject{{"metric", plan.target.metric}, {"value", plan.target.value}}},
           {"checkpoint_every", plan.checkpoint_every},
           {"notices", strings(plan.notices)},
-          {"runs", std::move(runs)},
-          {"segments", std::move(segments)}};
+          {"runs", to_json(plan.runs)},
+          {"segments", to_json(plan.segments)}};
 }
 
 void write_plan(const std::filesystem::path& file, const PlanRecord& plan) {
   replace_file(file, pretty(to_json(plan)));
 }
 
-PlanRecord read_plan(const std::filesystem::path& file) {
+PlanRecord read_first_phase(const RunFolder& folder) {
+  const std::filesystem::path file = folder.plan();
   const Json value = read_json(file);
   Fields fields(value, file.string());
   require_schema(fields.integer("schema"), kSchema, fields.where("schema"));
@@ -94,15 +171,27 @@ PlanRecord read_plan(const std::filesystem::path& file) {
   target.finish();
   plan.checkpoint_every = fields.integer("checkpoint_every");
   plan.notices = fields.texts("notices");
-  for (const Json& run : fields.array("runs")) {
-    plan.runs.push_back(
-        run_from_json(run, fields.where("runs") + "[" + std::to_string(plan.runs.size()) + "]"));
-  }
-  for (const Json& segment : fields.array("segments")) {
-    plan.segments.push_back(planned_segment_from_json(
-        segment, fields.where("segments") + "[" + std::to_string(plan.segments.size()) + "]"));
-  }
+  read_list(fields, "runs", run_from_json, plan.runs);
+  read_list(fields, "segments", planned_segment_from_json, plan.segments);
   fields.finish();
+  return plan;
+}
+
+void write_next_phase(const RunFolder& folder, const PlanRecord& phase, PlanRecord& plan) {
+  JsonArray decisions;
+  for (const TuningDecision& decision : phase.decisions) decisions.push_back(to_json(decision));
+  replace_file(folder.phase(plan.phases + 1),
+               pretty(JsonObject{{"schema", kSchema},
+                                 {"decisions", std::move(decisions)},
+                                 {"runs", to_json(phase.runs)},
+                                 {"segments", to_json(phase.segments)}}));
+  append(plan, phase);
+}
+
+PlanRecord read_plan(const RunFolder& folder) {
+  PlanRecord plan = read_first_phase(folder);
+  while (std::filesystem::exists(folder.phase(plan.phases + 1)))
+    append(plan, read_phase(folder.phase(plan.phases + 1)));
   return plan;
 }
 

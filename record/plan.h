@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "record/run_folder.h"
 #include "record/segment.h"
 
 namespace draftlab {
@@ -17,6 +18,10 @@ struct TargetLevel {
   double value = 0;
 };
 
+// What a run is for: "" where nothing is tuned; "trial": it helps to choose its arm's setting;
+// "final": the chosen setting with a fresh seed, whose numbers are reported.
+inline constexpr char kTrial[] = "trial", kFinal[] = "final";
+
 // One curve of the report: a path through segments.
 struct PlannedRun {
   std::string name;           // unique; "muon lr=0.01 seed=1"
@@ -25,6 +30,7 @@ struct PlannedRun {
   OptimizerConfig optimizer;  // of its last segment
   Seeds seeds;
   std::vector<std::string> segments;  // ids, in order
+  std::string phase;
 };
 
 struct PlannedSegment {
@@ -32,8 +38,24 @@ struct PlannedSegment {
   SegmentConfig config;
 };
 
-// What plan.json holds: resolved once, frozen before anything runs, never derived from the sweep
-// file again.
+// How one point of an arm's grid did in the trials: the metric of the plan's target (acceptance
+// length without one) on the tuning split at the last step.
+struct TrialScore {
+  std::string point;
+  int64_t finished = 0, diverged = 0;  // runs, one a tuning seed
+  double mean = 0;                     // over the finished ones; NaN: there are none
+};
+
+// What the trials of an arm led to, and the numbers that decided (runner/tuning.h has the rule).
+struct TuningDecision {
+  std::string arm, metric;
+  std::vector<TrialScore> trials;  // all that had run by then
+  std::string best;                // point; "" where every run of the arm diverged
+  std::string extended;            // new point to try, because `best` lies on an edge; or ""
+};
+
+// What is to run: resolved once, frozen before anything of it runs, never derived from the sweep
+// file again. A plan with tuning grows by phases, each frozen when the one before it has ended.
 struct PlanRecord {
   std::string name;                    // of the sweep
   std::string sweep_file;              // where it came from
@@ -46,10 +68,20 @@ struct PlanRecord {
   std::vector<PlannedSegment> segments;  // parents before children
   std::vector<PlannedRun> runs;
   std::vector<std::string> notices;
+  int64_t phases = 1;
+  std::vector<TuningDecision> decisions;  // of all phases behind the first
 };
 
 JsonObject to_json(const PlanRecord& plan);
+// plan.json: the first phase.
 void write_plan(const std::filesystem::path& file, const PlanRecord& plan);
-PlanRecord read_plan(const std::filesystem::path& file);
+PlanRecord read_first_phase(const RunFolder& folder);
+
+// phase_N.json: the runs, segments and decisions of phase `plan.phases` + 1, which follow from what
+// has run. Adds them to the plan.
+void write_next_phase(const RunFolder& folder, const PlanRecord& phase, PlanRecord& plan);
+
+// All phases of a result folder as one plan; a segment that two phases use is in it once.
+PlanRecord read_plan(const RunFolder& folder);
 
 }  // namespace draftlab

@@ -16,6 +16,10 @@ class RunFolder {
   explicit RunFolder(std::filesystem::path root) : root_(std::move(root)) {}
   const std::filesystem::path& root() const { return root_; }
   std::filesystem::path plan() const { return root_ / "plan.json"; }
+  // What later phases of the plan add, from number 2 on.
+  std::filesystem::path phase(int64_t number) const {
+    return root_ / ("phase_" + std::to_string(number) + ".json");
+  }
   std::filesystem::path lock() const { return root_ / "lock"; }
   std::filesystem::path events() const {
     return root_ / "events.jsonl";
@@ -50,6 +54,8 @@ class SegmentFolder {
   std::filesystem::path lock() const { return root_ / "lock"; }    // held by its worker
   // What became of the parent's optimizer state, where another optimizer took over.
   std::filesystem::path transfer() const { return root_ / "transfer.json"; }
+  // How long its steps take alone; only where its runs were not (record/timing.h).
+  std::filesystem::path timing() const { return root_ / "timing.json"; }
   std::filesystem::path baselines() const { return root_ / "baselines.json"; }
   std::filesystem::path provenance() const { return root_ / "provenance.json"; }
   std::filesystem::path checkpoints() const { return root_ / "checkpoints"; }

@@ -42,6 +42,7 @@ struct SplitConfig {
 // Separate streams, so that arms with equal seeds see the same data from the same weights.
 struct Seeds {
   int64_t weights = 0, data = 0, noise = 0;  // initial weights; batch order; anchors
+  bool operator==(const Seeds&) const = default;
 };
 
 // How a segment takes over from its parent. Without a parent all of it stays as it is here.

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "record/plan.h"
@@ -122,8 +124,9 @@ TEST(DrafterConfig, ImpossibleValuesAreErrorsThatNameTheKey) {
 }
 
 TEST(Plan, ReadsBackWhatWasWrittenAndRefusesAnEditedSegment) {
-  const fs::path file =
-      fs::temp_directory_path() / ("draftlab_plan_test_" + std::to_string(::getpid()));
+  const RunFolder folder(fs::temp_directory_path() /
+                         ("draftlab_plan_test_" + std::to_string(::getpid())));
+  fs::create_directory(folder.root());
   PlanRecord plan{.name = "</script>",
                   .sweep_file = "s.json",
                   .sweep = JsonObject{},
@@ -134,18 +137,48 @@ TEST(Plan, ReadsBackWhatWasWrittenAndRefusesAnEditedSegment) {
   plan.segments.push_back({segment_id(example()), example()});
   plan.runs.push_back(
       {"muon seed=1", "muon", "", example().optimizer, {1, 2, 3}, {segment_id(example())}});
-  write_plan(file, plan);
-  const PlanRecord read = read_plan(file);
+  write_plan(folder.plan(), plan);
+  const PlanRecord read = read_plan(folder);
   EXPECT_EQ(read.name, plan.name);
   EXPECT_EQ(read.runs[0].seeds.noise, 3);
   EXPECT_EQ(read.segments[0].id, plan.segments[0].id);
   EXPECT_EQ(read.target.value, 5.5);
-  std::string text = read_file(file);
+  std::string text = read_file(folder.plan());
   text.replace(text.find("\"gamma\": 0"), 10, "\"gamma\": 7");
-  replace_file(file, text);
-  EXPECT_THAT([&] { read_plan(file); },
+  replace_file(folder.plan(), text);
+  EXPECT_THAT([&] { read_plan(folder); },
               ThrowsMessage<Error>(HasSubstr("segments[0].id: does not fit")));
-  fs::remove(file);
+  fs::remove_all(folder.root());
+}
+
+TEST(Plan, GrowsByPhasesThatReadBackWithWhatDecided) {
+  const RunFolder folder(fs::temp_directory_path() /
+                         ("draftlab_phase_test_" + std::to_string(::getpid())));
+  fs::create_directory(folder.root());
+  PlanRecord plan{.name = "s", .sweep = JsonObject{}, .store = JsonObject{}};
+  plan.segments.push_back({segment_id(example()), example()});
+  plan.runs.push_back(
+      {"muon seed=1", "muon", "", example().optimizer, {1, 1, 1}, {segment_id(example())}, kTrial});
+  write_plan(folder.plan(), plan);
+  SegmentConfig fresh = example();
+  fresh.seeds = {7, 7, 7};
+  PlanRecord phase;
+  phase.segments = {plan.segments[0], {segment_id(fresh), fresh}};
+  phase.runs = {
+      {"muon seed=7", "muon", "", fresh.optimizer, fresh.seeds, {segment_id(fresh)}, kFinal}};
+  phase.decisions = {{"muon", "val_loss", {{"", 0, 1, NAN}, {"lr=1", 2, 0, 0.1}}, "lr=1", "lr=2"}};
+  write_next_phase(folder, phase, plan);
+  EXPECT_EQ(plan.phases, 2);
+  const PlanRecord read = read_plan(folder);
+  EXPECT_EQ(canonical(to_json(read)), canonical(to_json(plan)));
+  EXPECT_EQ(read.phases, 2);
+  EXPECT_EQ(read.segments.size(), 2u);  // the shared one once
+  EXPECT_EQ(read.runs[1].phase, kFinal);
+  EXPECT_TRUE(std::isnan(read.decisions[0].trials[0].mean));
+  EXPECT_EQ(read.decisions[0].trials[1].mean, 0.1);
+  EXPECT_EQ(read.decisions[0].extended, "lr=2");
+  EXPECT_EQ(read_first_phase(folder).runs.size(), 1u);
+  fs::remove_all(folder.root());
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ void LocalLauncher::start(const PlannedSegment& segment, const SegmentFolder& fo
   const uintmax_t size = fs::file_size(process.log, absent);
   process.log_start = absent ? 0 : size;
   const std::string threads = std::to_string(segment.config.training.threads);
-  process.pid = spawn({worker_.string(), "train", folder.task().string()},
+  process.pid = spawn({worker_.string(), command_, folder.task().string()},
                       environment_with({{"OMP_NUM_THREADS", threads},
                                         {"MKL_NUM_THREADS", threads},
                                         {"DRAFTLAB_RUNNER", std::to_string(::getpid())}}),

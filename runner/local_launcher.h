@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "runner/launcher.h"
@@ -15,8 +16,9 @@ namespace draftlab {
 // thread: a worker asks for a signal at the end of the thread that started it.
 class LocalLauncher : public Launcher {
  public:
-  // Runs `worker` train SEGMENT.json.
-  explicit LocalLauncher(std::filesystem::path worker) : worker_(std::move(worker)) {}
+  // Runs `worker` `command` SEGMENT.json.
+  explicit LocalLauncher(std::filesystem::path worker, std::string command = "train")
+      : worker_(std::move(worker)), command_(std::move(command)) {}
   // Kills what still runs.
   ~LocalLauncher() override;
   void start(const PlannedSegment& segment, const SegmentFolder& folder) override;
@@ -37,6 +39,7 @@ class LocalLauncher : public Launcher {
   WorkerExit reap(size_t index);
 
   std::filesystem::path worker_;
+  std::string command_;
   std::vector<Process> processes_;
 };
 

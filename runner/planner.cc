@@ -15,10 +15,10 @@ std::string seeds_text(const Seeds& seeds) {
   return "seeds=" + weights + "/" + std::to_string(seeds.data) + "/" + std::to_string(seeds.noise);
 }
 
-DrafterConfig fitting_drafter(const Sweep& sweep, const PlannedStore& store) {
-  const std::string where = sweep.file.string() + ": drafter";
+DrafterConfig fitting_drafter(const SweepArm& arm, const PlannedStore& store) {
+  const std::string& where = arm.drafter_where;
   const DrafterConfig drafter =
-      parse_drafter_config(sweep.drafter, where, store.mask_token_id, store.num_taps);
+      parse_drafter_config(arm.drafter, where, store.mask_token_id, store.num_taps);
   const auto same = [&](const char* key, int64_t value, const std::optional<int64_t>& target) {
     if (!target || value == *target) return;
     throw Error(where + "." + key, "is " + std::to_string(value) +
@@ -32,10 +32,11 @@ DrafterConfig fitting_drafter(const Sweep& sweep, const PlannedStore& store) {
 
 void check_split(const Sweep& sweep, const PlannedStore& store, std::vector<std::string>& notices) {
   const SplitConfig& split = sweep.split;
-  if (sweep.training.sequences_per_step > split.train) {
-    throw Error(sweep.file.string() + ": training.sequences_per_step",
-                "is " + std::to_string(sweep.training.sequences_per_step) +
-                    ", but split.train has " + std::to_string(split.train) + " sequences");
+  for (const SweepArm& arm : sweep.arms) {
+    if (arm.training.sequences_per_step <= split.train) continue;
+    throw Error(arm.training_where + ".sequences_per_step",
+                "is " + std::to_string(arm.training.sequences_per_step) + ", but split.train has " +
+                    std::to_string(split.train) + " sequences");
   }
   if (!store.records) return;
   const int64_t wanted = split.train + split.tuning + split.held_out;
@@ -68,6 +69,12 @@ std::vector<std::string> SegmentGraph::add_path(std::vector<SegmentConfig> path)
 }
 
 PlanRecord make_plan(const Sweep& sweep, const PlannedStore& store) {
+  return sweep.tuning ? make_phase(sweep, store, sweep.tuning->seeds, kTrial)
+                      : make_phase(sweep, store, sweep.seeds, "");
+}
+
+PlanRecord make_phase(const Sweep& sweep, const PlannedStore& store,
+                      const std::vector<Seeds>& all_seeds, const std::string& phase) {
   PlanRecord plan;
   plan.name = sweep.name;
   plan.sweep_file = sweep.file.string();
@@ -78,14 +85,13 @@ PlanRecord make_plan(const Sweep& sweep, const PlannedStore& store) {
   plan.target = sweep.target;
   plan.checkpoint_every = sweep.checkpoint_every;
   plan.notices = sweep.notices;
-  const DrafterConfig drafter = fitting_drafter(sweep, store);
   check_split(sweep, store, plan.notices);
-  const std::vector<ParameterShape> shapes = parameter_shapes(drafter);
-
   SegmentGraph graph;
   std::unordered_map<std::string, std::string> first_run;  // of a last segment's id
   std::unordered_set<std::string> names;
   for (const SweepArm& arm : sweep.arms) {
+    const DrafterConfig drafter = fitting_drafter(arm, store);
+    const std::vector<ParameterShape> shapes = parameter_shapes(drafter);
     for (const ArmPoint& point : arm.points) {
       const std::string name = arm.name + (point.label.empty() ? "" : " " + point.label);
       std::vector<SegmentConfig> path;
@@ -93,8 +99,8 @@ PlanRecord make_plan(const Sweep& sweep, const PlannedStore& store) {
         const Stage& stage = point.stages[i];
         path.push_back(
             {.drafter = drafter,
-             .training = sweep.training,
-             .evaluation = sweep.evaluation,
+             .training = arm.training,
+             .evaluation = arm.evaluation,
              .split = sweep.split,
              .optimizer = stage.optimizer,
              .routing = route(shapes, stage.optimizer, stage.routing, arm.where + ".routing"),
@@ -103,13 +109,18 @@ PlanRecord make_plan(const Sweep& sweep, const PlannedStore& store) {
              .parent = "",
              .start = stage.start,
              .from_step = stage.from_step,
-             .to_step = i + 1 < point.stages.size() ? point.stages[i + 1].from_step
-                                                    : sweep.training.steps});
+             .to_step =
+                 i + 1 < point.stages.size() ? point.stages[i + 1].from_step : arm.training.steps});
       }
-      for (const Seeds& seeds : sweep.seeds) {
+      for (const Seeds& seeds : all_seeds) {
         for (SegmentConfig& segment : path) segment.seeds = seeds;
-        PlannedRun run{name + " " + seeds_text(seeds), arm.name, point.label,
-                       point.stages.back().optimizer,  seeds,    graph.add_path(path)};
+        PlannedRun run{name + " " + seeds_text(seeds),
+                       arm.name,
+                       point.label,
+                       point.stages.back().optimizer,
+                       seeds,
+                       graph.add_path(path),
+                       phase};
         // An arm may be called like another arm's point.
         for (int copy = 2; !names.insert(run.name).second; ++copy) {
           run.name = name + " " + seeds_text(seeds) + " (" + std::to_string(copy) + ")";

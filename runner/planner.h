@@ -40,7 +40,11 @@ class SegmentGraph {
 };
 
 // Resolves a sweep into runs and segments; a pure function. Throws Error with the key's path where
-// the sweep does not fit the store. Runs are ordered by arm, grid point, seed.
+// the sweep does not fit the store. Runs are ordered by arm, grid point, seed. Of a sweep with
+// tuning these are the trials; what follows from their results is next_phase()'s (runner/tuning.h).
 PlanRecord make_plan(const Sweep& sweep, const PlannedStore& store);
+// The same with these seeds instead of the sweep's own.
+PlanRecord make_phase(const Sweep& sweep, const PlannedStore& store,
+                      const std::vector<Seeds>& seeds, const std::string& phase);
 
 }  // namespace draftlab

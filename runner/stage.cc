@@ -139,7 +139,9 @@ void add_labels(const std::vector<ArmPoint>& points, size_t s, std::vector<Label
   }
 }
 
-void set_labels(std::vector<ArmPoint>& points) {
+}  // namespace
+
+void label_points(std::vector<ArmPoint>& points) {
   std::vector<Labels> labels(points.size());
   for (size_t s = 0; s < points[0].stages.size(); ++s) add_labels(points, s, labels);
   std::set<std::pair<std::string, std::string>> first(labels[0].begin(), labels[0].end());
@@ -150,14 +152,13 @@ void set_labels(std::vector<ArmPoint>& points) {
     }
   }
   for (size_t i = 0; i < points.size(); ++i) {
+    points[i].label.clear();
     for (const auto& [key, text] : labels[i]) {
       if (!varying.contains(key)) continue;
       points[i].label += (points[i].label.empty() ? "" : " ") + key + "=" + text;
     }
   }
 }
-
-}  // namespace
 
 std::vector<ArmPoint> arm_points(const std::vector<OptimizerConfig>& optimizers,
                                  const std::vector<RoutingRule>& routing, const JsonArray& switches,
@@ -179,7 +180,7 @@ std::vector<ArmPoint> arm_points(const std::vector<OptimizerConfig>& optimizers,
     }
     points = std::move(longer);
   }
-  set_labels(points);
+  label_points(points);
   return points;
 }
 

@@ -25,6 +25,9 @@ struct ArmPoint {
   std::string label;
 };
 
+// Gives each point a label of what varies between them.
+void label_points(std::vector<ArmPoint>& points);
+
 // The points of an arm: each combination of its optimizer's lists and of those of its switches
 // (docs/sweep_file.md), the last list fastest. Throws Error with the place of the key for a switch
 // outside of the training or not behind the one before it.

@@ -64,8 +64,7 @@ std::vector<Seeds> read_seed_list(const JsonArray& list, const std::string& wher
     const std::string here = element(where, seeds.size());
     const Seeds next = read_seeds(value, here);
     for (size_t i = 0; i < seeds.size(); ++i) {
-      if (seeds[i].weights == next.weights && seeds[i].data == next.data &&
-          seeds[i].noise == next.noise) {
+      if (seeds[i] == next) {
         throw Error(here, "is the same seed as " + element("seeds", i) +
                               "; equal runs are no repetition, remove one");
       }
@@ -73,6 +72,36 @@ std::vector<Seeds> read_seed_list(const JsonArray& list, const std::string& wher
     seeds.push_back(next);
   }
   return seeds;
+}
+
+TuningProtocol read_tuning(const Json& value, const std::string& where, const Sweep& sweep) {
+  Fields fields(value, where);
+  TuningProtocol tuning{read_seed_list(fields.array("seeds"), fields.where("seeds")),
+                        fields.integer("extend", 2)};
+  fields.finish();
+  require_between(static_cast<double>(tuning.extend), 0, 10, fields.where("extend"));
+  for (size_t i = 0; i < tuning.seeds.size(); ++i) {
+    if (std::find(sweep.seeds.begin(), sweep.seeds.end(), tuning.seeds[i]) == sweep.seeds.end())
+      continue;
+    throw Error(element(fields.where("seeds"), i),
+                "is one of \"seeds\" too; the runs that count need fresh seeds, since luck that "
+                "chose a setting would count again");
+  }
+  if (sweep.split.tuning == 0) {
+    throw Error(where, "needs sequences to choose on; give \"split\" a \"tuning\" part");
+  }
+  return tuning;
+}
+
+// Where one arm has more trials, its best is better by luck alone.
+void require_equal_trials(const std::vector<SweepArm>& arms) {
+  for (const SweepArm& arm : arms) {
+    if (arm.points.size() == arms[0].points.size()) continue;
+    throw Error(arm.where + ".optimizer", "has " + std::to_string(arm.points.size()) +
+                                              " settings to try, '" + arms[0].name + "' has " +
+                                              std::to_string(arms[0].points.size()) +
+                                              "; with \"tuning\" every arm gets as many trials");
+  }
 }
 
 TargetLevel read_target(const Json& value, const std::string& where) {
@@ -98,12 +127,54 @@ double grid_size(const Json& value) {
   return size;
 }
 
-SweepArm read_arm(const Json& value, const std::string& where, const TrainingConfig& training,
-                  size_t seeds, std::vector<std::string>& notices) {
+// What the sweep says for all arms, as read.
+struct Common {
+  JsonObject drafter, training, evaluation;
+  std::string where;  // of the sweep
+};
+
+// The object `key` of all arms, and over it what the arm says itself.
+JsonObject own_or_common(Fields& fields, const char* key, JsonObject common) {
+  if (!fields.has(key)) return common;
+  const JsonObject* own = fields.any(key).if_object();
+  if (own == nullptr)
+    throw Error(fields.where(key), "must be an object with keys of \"" + std::string(key) + "\"");
+  for (const auto& field : *own) common[field.key()] = field.value();
+  return common;
+}
+
+std::string place(Fields& fields, const char* key, const Common& common) {
+  return fields.has(key) ? fields.where(key) : common.where + ": " + key;
+}
+
+// The training, and the evaluation for as many steps: what lies behind the end of a shorter
+// training is left out.
+void read_training(Fields& fields, const Common& common, SweepArm& arm) {
+  const std::string where = arm.training_where = place(fields, "training", common);
+  JsonObject evaluation = common.evaluation;
+  arm.training = parse_training(own_or_common(fields, "training", common.training), where);
+  const double steps = static_cast<double>(arm.training.steps);
+  if (Json* at = evaluation.if_contains("at")) {
+    JsonArray early;
+    for (const Json& step : at->get_array()) {
+      if (json_number(step, where) <= steps) early.push_back(step);
+    }
+    *at = std::move(early);
+  } else if (json_number(evaluation.at("every"), where) > steps) {
+    evaluation["every"] = arm.training.steps;
+  }
+  arm.evaluation = parse_evaluation(evaluation, where, arm.training.steps);
+}
+
+SweepArm read_arm(const Json& value, const std::string& where, const Common& common, size_t seeds,
+                  std::vector<std::string>& notices) {
   Fields fields(value, where);
   SweepArm arm;
   arm.where = where;
   arm.name = name_of(fields);
+  arm.drafter = own_or_common(fields, "drafter", common.drafter);
+  arm.drafter_where = place(fields, "drafter", common);
+  read_training(fields, common, arm);
   const Json& optimizer = fields.any("optimizer");
   const JsonArray switches = fields.has("switches") ? fields.array("switches") : JsonArray();
   double runs = static_cast<double>(seeds) * grid_size(optimizer);
@@ -117,7 +188,7 @@ SweepArm read_arm(const Json& value, const std::string& where, const TrainingCon
   if (fields.has("routing"))
     routing = parse_routing(fields.any("routing"), fields.where("routing"));
   arm.points = arm_points(parse_optimizer_grid(optimizer, fields.where("optimizer"), notices),
-                          routing, switches, training, where, notices);
+                          routing, switches, arm.training, where, notices);
   fields.finish();
   return arm;
 }
@@ -131,12 +202,16 @@ Sweep parse_sweep(const Json& content, const fs::path& file) {
   Fields fields(content, file.string());
   sweep.name = name_of(fields);
   read_store(fields.any("store"), fields.where("store"), sweep.file.parent_path(), sweep);
-  sweep.drafter = fields.any("drafter");
-  sweep.training = parse_training(fields.any("training"), fields.where("training"));
-  sweep.evaluation =
-      parse_evaluation(fields.any("evaluation"), fields.where("evaluation"), sweep.training.steps);
+  const TrainingConfig training = parse_training(fields.any("training"), fields.where("training"));
+  parse_evaluation(fields.any("evaluation"), fields.where("evaluation"), training.steps);
+  Fields(fields.any("drafter"), fields.where("drafter"));  // it is an object
+  const Common common{fields.any("drafter").get_object(), fields.any("training").get_object(),
+                      fields.any("evaluation").get_object(), file.string()};
   sweep.split = parse_split(fields.any("split"), fields.where("split"));
   sweep.seeds = read_seed_list(fields.array("seeds"), fields.where("seeds"));
+  if (fields.has("tuning")) {
+    sweep.tuning = read_tuning(fields.any("tuning"), fields.where("tuning"), sweep);
+  }
   if (fields.has("target")) {
     sweep.target = read_target(fields.any("target"), fields.where("target"));
   }
@@ -148,7 +223,7 @@ Sweep parse_sweep(const Json& content, const fs::path& file) {
   if (arms.empty()) throw Error(fields.where("arms"), "is an empty list; give at least one arm");
   for (const Json& value : arms) {
     const std::string where = element(fields.where("arms"), sweep.arms.size());
-    SweepArm arm = read_arm(value, where, sweep.training, sweep.seeds.size(), sweep.notices);
+    SweepArm arm = read_arm(value, where, common, sweep.seeds.size(), sweep.notices);
     for (size_t i = 0; i < sweep.arms.size(); ++i) {
       if (sweep.arms[i].name != arm.name) continue;
       throw Error(where + ".name",
@@ -156,6 +231,7 @@ Sweep parse_sweep(const Json& content, const fs::path& file) {
     }
     sweep.arms.push_back(std::move(arm));
   }
+  if (sweep.tuning) require_equal_trials(sweep.arms);
   fields.finish();
   return sweep;
 }

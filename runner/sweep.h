@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,18 @@ struct SweepArm {
   std::string name;
   std::vector<ArmPoint> points;  // at least one
   std::string where;             // "quick.json: arms[1]", for later errors
+  // The sweep's, but for what the arm names itself. The drafter is parsed by the planner, which
+  // knows the store's taps and mask token.
+  Json drafter;
+  TrainingConfig training;
+  EvaluationConfig evaluation;
+  std::string drafter_where, training_where;  // the objects that say so, for errors
+};
+
+// Trials choose each arm's point before the runs that count (runner/tuning.h).
+struct TuningProtocol {
+  std::vector<Seeds> seeds;  // of the trials; none of Sweep::seeds
+  int64_t extend = 0;        // new learning rates an arm may try beyond the ends of its grid
 };
 
 // A sweep file as read and checked on its own; the planner checks it against the store.
@@ -27,11 +40,9 @@ struct Sweep {
   // Exactly one of these two is set, absolute.
   std::filesystem::path store_specification;
   std::filesystem::path store_folder;
-  Json drafter;  // parsed by the planner, which knows the store's taps and mask token
-  TrainingConfig training;
-  EvaluationConfig evaluation;
   SplitConfig split;
   std::vector<Seeds> seeds;
+  std::optional<TuningProtocol> tuning;
   TargetLevel target;
   int64_t checkpoint_every = 100;
   std::vector<SweepArm> arms;

@@ -23,7 +23,7 @@ TEST(Sweep, ReadsEverySection) {
   EXPECT_EQ(sweep.name, "example");
   EXPECT_EQ(sweep.store_specification, "/stores/s.json");
   EXPECT_TRUE(sweep.store_folder.empty());
-  EXPECT_THAT(sweep.evaluation.steps, ElementsAre(0, 10, 50, 100));
+  EXPECT_THAT(sweep.arms[0].evaluation.steps, ElementsAre(0, 10, 50, 100));
   ASSERT_THAT(sweep.seeds, SizeIs(2));
   EXPECT_EQ(sweep.seeds[0].weights, 3);
   EXPECT_EQ(sweep.seeds[0].noise, 3);

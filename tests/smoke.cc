@@ -42,7 +42,7 @@ std::string SmokeTest::store() {
 }
 
 PlanRecord SmokeTest::plan_of(const std::string& run_folder) {
-  return read_plan(RunFolder(run_folder).plan());
+  return read_plan(RunFolder(run_folder));
 }
 
 SegmentFolder SmokeTest::segment_of(const std::string& run_folder, size_t index) {

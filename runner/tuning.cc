@@ -1,0 +1,224 @@
+#include "runner/tuning.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/number_text.h"
+#include "record/metrics.h"
+#include "record/outcome.h"
+
+namespace draftlab {
+namespace {
+
+const std::string& metric_of(const TargetLevel& target) {
+  static const std::string usual = "acceptance_length";
+  return target.metric.empty() ? usual : target.metric;
+}
+
+// At the planned last step on the tuning split; NaN if the run never got there.
+double final_value(const RunFolder& folder, const PlannedRun& run, const std::string& metric,
+                   int64_t last_step) {
+  const std::filesystem::path file = SegmentFolder(folder, run.segments.back()).metrics();
+  for (const EvaluationRow& row : read_metrics(file).evaluations) {
+    if (row.step != last_step || row.split != "tuning") continue;
+    return metric == "val_loss" ? row.loss : row.acceptance_length;
+  }
+  return NAN;
+}
+
+const TrialScore* find(const std::vector<TrialScore>& scores, const std::string& point) {
+  const auto found =
+      std::ranges::find_if(scores, [&](const TrialScore& each) { return each.point == point; });
+  return found == scores.end() ? nullptr : &*found;
+}
+
+// Null where nothing finished. A mean of NaN never wins.
+const ArmPoint* best_point(const std::vector<ArmPoint>& points,
+                           const std::vector<TrialScore>& scores, bool lower_is_better) {
+  const ArmPoint* best = nullptr;
+  const TrialScore* of_best = nullptr;
+  for (const ArmPoint& point : points) {
+    const TrialScore* score = find(scores, point.label);
+    if (score == nullptr || std::isnan(score->mean)) continue;
+    const bool wins =
+        best == nullptr || score->diverged < of_best->diverged ||
+        (score->diverged == of_best->diverged &&
+         (lower_is_better ? score->mean < of_best->mean : score->mean > of_best->mean));
+    if (!wins) continue;
+    best = &point;
+    of_best = score;
+  }
+  return best;
+}
+
+const OptimizerConfig& optimizer_of(const ArmPoint& point) { return point.stages.back().optimizer; }
+
+OptimizerConfig with_number(const OptimizerConfig& config, const std::string& key, double value) {
+  OptimizerConfig changed = config;
+  JsonObject* object = &changed.options;
+  size_t from = 0;
+  for (size_t dot; (dot = key.find('.', from)) != std::string::npos; from = dot + 1)
+    object = &object->at(key.substr(from, dot - from)).as_object();
+  (*object)[key.substr(from)] = value;
+  return changed;
+}
+
+// The rates of the points that differ from `point` in the option `key` alone, rising.
+std::vector<double> row_of_rates(const std::vector<ArmPoint>& points, const ArmPoint& point,
+                                 const std::string& key) {
+  const auto without = [&](const ArmPoint& each) {
+    std::string text;
+    for (const Stage& stage : each.stages) {
+      const bool last = &stage == &each.stages.back();
+      text += std::to_string(stage.from_step) + stage.start.state +
+              std::to_string(stage.start.rewarmup) + "/" +
+              std::to_string(stage.start.schedule_from) +
+              canonical(to_json(last ? with_number(stage.optimizer, key, 0) : stage.optimizer));
+    }
+    return text;
+  };
+  std::vector<double> rates;
+  for (const ArmPoint& other : points) {
+    if (optimizer_of(other).has(key) && without(other) == without(point))
+      rates.push_back(optimizer_of(other).number(key));
+  }
+  std::sort(rates.begin(), rates.end());
+  return rates;
+}
+
+// Three significant digits: 0.004 for 0.002 * (0.002 / 0.001), whatever rounding says.
+double round_rate(double rate) {
+  const double scale = std::pow(10, std::floor(std::log10(rate)) - 2);
+  return parse_number(significant(std::round(rate / scale) * scale, 3), "rate");
+}
+
+// The point that lies one step beyond the edge on which `best` lies; nothing if it lies on none.
+std::optional<ArmPoint> beyond_edge(const std::vector<ArmPoint>& points, const ArmPoint& best) {
+  std::vector<OptimizerConfig> optimizers;
+  for (const ArmPoint& point : points) optimizers.push_back(optimizer_of(point));
+  for (const std::string& key : distinguishing_options(optimizers)) {
+    if (!key.ends_with("learning_rate") || !optimizer_of(best).has(key)) continue;
+    const std::vector<double> rates = row_of_rates(points, best, key);
+    if (rates.size() < 2 || rates.front() <= 0) continue;
+    const double rate = optimizer_of(best).number(key);
+    double next = 0;
+    if (rate == rates.front()) next = rate * rate / rates[1];
+    if (rate == rates.back()) next = rate * rate / rates[rates.size() - 2];
+    if (next == 0) continue;
+    ArmPoint point = best;
+    point.stages.back().optimizer = with_number(optimizer_of(best), key, round_rate(next));
+    return point;
+  }
+  return std::nullopt;
+}
+
+// What one arm's trials say, replayed from its grid: extensions that have run are points too.
+struct ArmState {
+  std::vector<ArmPoint> points;
+  size_t best = 0;
+  bool any = false;       // some run finished
+  bool extended = false;  // the last of `points` is new
+};
+
+ArmState replay(const SweepArm& arm, const std::vector<TrialScore>& scores, int64_t extend,
+                bool lower_is_better) {
+  ArmState state{arm.points};
+  for (int64_t extensions = 0;; ++extensions) {
+    const ArmPoint* best = best_point(state.points, scores, lower_is_better);
+    if (best == nullptr) return state;
+    state.any = true;
+    state.best = best - state.points.data();
+    if (extensions == extend) return state;
+    const std::optional<ArmPoint> next = beyond_edge(state.points, *best);
+    if (!next) return state;
+    state.points.push_back(*next);
+    label_points(state.points);
+    if (find(scores, state.points.back().label) == nullptr) {
+      state.extended = true;
+      return state;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ArmTrials> read_trials(const RunFolder& folder, const PlanRecord& plan) {
+  const std::string& metric = metric_of(plan.target);
+  std::vector<ArmTrials> arms;
+  for (const PlannedRun& run : plan.runs) {
+    if (run.phase != kTrial) continue;
+    auto arm = std::ranges::find_if(arms, [&](const auto& each) { return each.arm == run.arm; });
+    if (arm == arms.end()) arm = arms.insert(arms.end(), {run.arm, {}});
+    auto score = std::ranges::find_if(arm->scores,
+                                      [&](const auto& each) { return each.point == run.point; });
+    if (score == arm->scores.end()) score = arm->scores.insert(score, {run.point});
+    const auto segment = std::ranges::find_if(
+        plan.segments, [&](const auto& each) { return each.id == run.segments.back(); });
+    const auto outcome = read_outcome(SegmentFolder(folder, run.segments.back()).outcome());
+    if (!outcome || outcome->kind != OutcomeKind::kDone) {
+      ++score->diverged;
+      continue;
+    }
+    ++score->finished;
+    score->mean += final_value(folder, run, metric, segment->config.training.steps);  // a sum yet
+  }
+  for (ArmTrials& arm : arms) {
+    for (TrialScore& score : arm.scores) score.mean /= static_cast<double>(score.finished);
+  }
+  return arms;
+}
+
+std::optional<PlanRecord> next_phase(const Sweep& sweep, const PlannedStore& store,
+                                     const std::vector<ArmTrials>& trials) {
+  const std::string& metric = metric_of(sweep.target);
+  Sweep more = sweep, final = sweep;
+  more.arms.clear();
+  final.arms.clear();
+  std::vector<TuningDecision> decisions;
+  for (const SweepArm& arm : sweep.arms) {
+    const auto own =
+        std::ranges::find_if(trials, [&](const auto& each) { return each.arm == arm.name; });
+    const std::vector<TrialScore> scores =
+        own == trials.end() ? std::vector<TrialScore>() : own->scores;
+    const ArmState state = replay(arm, scores, sweep.tuning->extend, metric == "val_loss");
+    decisions.push_back({arm.name, metric, scores, state.any ? state.points[state.best].label : "",
+                         state.extended ? state.points.back().label : ""});
+    if (!state.any) continue;
+    SweepArm one = arm;
+    one.points = {state.points[state.best]};
+    final.arms.push_back(one);
+    if (!state.extended) continue;
+    one.points = {state.points.back()};
+    more.arms.push_back(one);
+  }
+  if (final.arms.empty()) return std::nullopt;
+  PlanRecord phase = more.arms.empty() ? make_phase(final, store, sweep.seeds, kFinal)
+                                       : make_phase(more, store, sweep.tuning->seeds, kTrial);
+  phase.decisions = std::move(decisions);
+  return phase;
+}
+
+PlanRecord example_final_phase(const Sweep& sweep, const PlannedStore& store) {
+  Sweep final = sweep;
+  for (SweepArm& arm : final.arms) arm.points.resize(1);
+  return make_phase(final, store, sweep.seeds, kFinal);
+}
+
+std::string text_of(const TuningDecision& decision) {
+  const TrialScore* best = find(decision.trials, decision.best);
+  if (best == nullptr || best->finished == 0)
+    return decision.arm +
+           ": every trial diverged, so no setting is chosen and nothing of it is run";
+  std::string text = decision.arm + ": ";
+  if (decision.trials.size() == 1) {
+    text += "its only setting has ";
+  } else {
+    text += decision.best + " is best of " + std::to_string(decision.trials.size()) + ", ";
+  }
+  text += decision.metric + " " + significant(best->mean, 4) + " on the tuning split";
+  if (!decision.extended.empty())
+    text += "; it lies on the edge, so " + decision.extended + " is tried";
+  return text;
+}
+
+}  // namespace draftlab
