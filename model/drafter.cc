@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/stopwatch.h"
 #include "kernels/block_attention.h"
 #include "kernels/frozen_head_loss.h"
 #include "kernels/rms_norm.h"
@@ -317,6 +318,7 @@ at::Tensor Drafter::forward(const NamedTensors& parameters, const BlockBatch& ba
 LossResult Drafter::loss_and_gradients(const NamedTensors& parameters, const BlockBatch& batch,
                                        NamedTensors& gradients) {
   State& s = *state_;
+  Stopwatch watch;
   std::vector<int64_t> rows;
   s.loss_labels.clear();
   s.loss_weights.clear();
@@ -347,6 +349,7 @@ LossResult Drafter::loss_and_gradients(const NamedTensors& parameters, const Blo
   frozen_head_loss(s.loss_hidden, s.head, s.loss_labels, scales, s.losses, s.d_loss_hidden);
   for (size_t i = 0; i < rows.size(); ++i) result.numerator += s.loss_weights[i] * s.losses[i];
   result.loss = result.numerator / result.denominator;
+  result.forward_seconds = watch.lap();
 
   s.d_h.zero_().index_copy_(0, s.loss_index, s.d_loss_hidden);
   s.backward(parameters, batch, gradients);

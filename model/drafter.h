@@ -17,6 +17,9 @@ struct LossResult {
   double numerator = 0;
   double denominator = 0;  // sum of weights
   int64_t labels = 0;      // supervised labels with a weight above 0
+  // Of loss_and_gradients(): until the loss is known, and with it its gradient for the last hidden
+  // states, which the same kernel computes. The rest of the call is the backward pass.
+  double forward_seconds = 0;
 };
 
 // A DFlash 1 drafter (z-lab/dflash, SpecForge; docs/drafter.md): forward, and the gradients of the

@@ -1,5 +1,6 @@
 #include <ATen/ATen.h>
 
+#include "base/stopwatch.h"
 #include "kernels/momentum_step.h"
 #include "optim/normuon.h"
 #include "optim/orthogonalization.h"
@@ -54,14 +55,18 @@ class MuonRule : public UpdateRule {
     at::Tensor u = scratch.matrices.matrix(0, 1, weight.numel(), weight).view(weight.sizes());
     momentum_step(momentum_, gradient, u, form_);
     if (weight.dim() != 2) {  // MuonAll's diagonal matrix
+      Stopwatch watch;
       const at::Tensor o = newton_schulz_diagonal(u.reshape(-1), how_);
+      scratch.orthogonalization_seconds += watch.lap();
       if (sample != nullptr) *sample = {u.reshape(-1).clone(), o.clone()};
       move(weight, o.view(weight.sizes()), route_.learning_rates[0], schedule);
       return;
     }
     for (size_t i = 0; i < blocks_.size(); ++i) {
       const at::Tensor x = view_of(u, blocks_[i]);
+      Stopwatch watch;
       at::Tensor o = orthogonalize(x, how_, scratch.orthogonalization);
+      scratch.orthogonalization_seconds += watch.lap();
       if (sample != nullptr && i == 0) {
         const bool batch = x.dim() == 3;
         *sample = {(batch ? x[0] : x).clone(), (batch ? o[0] : o).clone()};

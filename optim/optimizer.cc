@@ -151,14 +151,28 @@ void Optimizer::update(const std::vector<const at::Tensor*>& gradients, double s
   const auto run = [&](size_t i, Scratch& scratch) {
     update(i, *gradients[i], schedule, scratch, samples.empty() ? nullptr : samples[i]);
   };
+  scratch_[0].orthogonalization_seconds = 0;
   for (const size_t i : distribution_.alone) run(i, scratch_[0]);
-  at::parallel_for(0, static_cast<int64_t>(distribution_.by_thread.size()), 1,
-                   [&](int64_t thread, int64_t end) {
-                     for (; thread < end; ++thread) {
-                       for (const size_t i : distribution_.by_thread[thread])
-                         run(i, scratch_[thread]);
-                     }
-                   });
+  orthogonalization_seconds_ = scratch_[0].orthogonalization_seconds;
+  if (distribution_.by_thread.empty()) return;
+
+  std::vector<double> busy(threads, 0);
+  for (Scratch& scratch : scratch_) scratch.orthogonalization_seconds = 0;
+  Stopwatch side_by_side;
+  at::parallel_for(0, threads, 1, [&](int64_t thread, int64_t end) {
+    for (; thread < end; ++thread) {
+      Stopwatch watch;
+      for (const size_t i : distribution_.by_thread[thread]) run(i, scratch_[thread]);
+      busy[thread] = watch.lap();
+    }
+  });
+  const double wall = side_by_side.lap();
+  double all = 0, orthogonalization = 0;
+  for (int thread = 0; thread < threads; ++thread) {
+    all += busy[thread];
+    orthogonalization += scratch_[thread].orthogonalization_seconds;
+  }
+  if (all > 0) orthogonalization_seconds_ += wall * orthogonalization / all;
 }
 
 void Optimizer::step(const NamedTensors& gradients, double schedule) {

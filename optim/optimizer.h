@@ -44,6 +44,13 @@ class Optimizer {
   std::vector<UpdateRow> measured_step(const NamedTensors& gradients, double schedule,
                                        double& seconds);
 
+  // Of the last step's wall-clock seconds those that went into orthogonalization, or into the new
+  // bases and roots of SOAP and Shampoo. Of tensors that are updated one after the other the
+  // time itself; of those side by side on several threads their wall-clock time multiplied by the
+  // share of orthogonalization in the seconds of all threads together. On a GPU, whose kernels run
+  // after their calls, only the time of the calls.
+  double orthogonalization_seconds() const { return orthogonalization_seconds_; }
+
   // Named "<parameter>/<buffer>", e.g. "fc.weight/momentum". The name of a buffer says what is in
   // it: "momentum" is a mean gradient, "momentum_sum" the accumulated form, 1 / (1 - mu) times as
   // large; buffers "..._steps" are int64 scalars that count the steps another buffer averages over.
@@ -68,6 +75,7 @@ class Optimizer {
   std::vector<std::pair<std::string, size_t>> tied_;  // further names, and the rule of the tensor
   std::vector<Scratch> scratch_;                      // one a thread
   Distribution distribution_;                         // of rules_, for that many threads
+  double orthogonalization_seconds_ = 0;
 };
 
 }  // namespace draftlab

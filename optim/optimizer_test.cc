@@ -1,11 +1,13 @@
 #include "optim/optimizer.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "base/stopwatch.h"
 #include "optim/every_configuration.h"
 
 namespace draftlab {
@@ -197,6 +199,29 @@ TEST(Optimizer, SixteenBitWeightsLoseUpdatesBelowTheirResolution) {
   optimizer.step({{"w", at::ones({4})}}, 1);
   EXPECT_TRUE(at::equal(w, at::ones({4}, at::kBFloat16)));
   EXPECT_GT(optimizer.state().at("w/exp_avg").min().item<double>(), 0);
+}
+
+TEST(Optimizer, OrthogonalizationIsAPartOfTheStepOnAnyNumberOfThreads) {
+  const int before = at::get_num_threads();
+  for (const int threads : {1, 2, 3}) {
+    at::set_num_threads(threads);
+    for (const char* kind : {"muon", "soap", "shampoo", "adamw"}) {
+      const OptimizerConfig config = config_of(R"({"kind": ")" + std::string(kind) + "\"}");
+      Optimizer optimizer = make(config, random_tensors(1));
+      for (int step = 0; step < 2; ++step) {  // each counts for itself
+        Stopwatch watch;
+        optimizer.step(random_tensors(2), 1);
+        const double seconds = watch.lap();
+        EXPECT_LT(optimizer.orthogonalization_seconds(), seconds) << kind << ' ' << threads;
+        if (config.kind == "adamw") {
+          EXPECT_EQ(optimizer.orthogonalization_seconds(), 0);
+        } else {
+          EXPECT_GT(optimizer.orthogonalization_seconds(), 0) << kind << ' ' << threads;
+        }
+      }
+    }
+  }
+  at::set_num_threads(before);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <ATen/ATen.h>
 
+#include "base/stopwatch.h"
 #include "kernels/momentum_step.h"
 #include "optim/shampoo.h"
 #include "optim/soap.h"
@@ -104,11 +105,13 @@ class SoapRule : public PreconditionedRule {
                     {rate * (1 - shrink), shrink, false});
       }
       mix_in(g, state.left, state.right, constants_.beta2);
+      Stopwatch watch;
       if (first) {
         first_basis(state);
       } else if (gradients_ % every_ == 0) {
         next_basis(state);
       }
+      scratch.orthogonalization_seconds += watch.lap();
     }
     ++gradients_;
   }
@@ -139,10 +142,12 @@ class ShampooRule : public PreconditionedRule {
       Shampoo& state = states_[i];
       const at::Tensor g = view_of(gradient, blocks_[i]);
       mix_in(g, left_[i], right_[i], constants_.beta2);
+      Stopwatch watch;
       if (gradients_ % every_ == 0) {
         state.left_root.copy_(inverse_fourth_root(left_[i], constants_.epsilon));
         state.right_root.copy_(inverse_fourth_root(right_[i], constants_.epsilon));
       }
+      scratch.orthogonalization_seconds += watch.lap();
       at::Tensor w = view_of(weight, blocks_[i]);
       const double rate = blocks_[i].learning_rate * schedule;
       weight_step(w, shampoo_direction(g, state, step, scratch.matrices),

@@ -12,11 +12,14 @@
 
 namespace draftlab {
 
-// Memory that the updates of one thread share; it grows to the largest tensor and stays.
+// What the updates of one thread share: memory, which grows to the largest tensor and stays, and a
+// count of seconds.
 struct Scratch {
   Workspace orthogonalization;  // belongs to orthogonalize()
   Workspace matrices;           // slots 0 .. 3 for a rule, these two for the optimizer
   static constexpr size_t kWeight = 4, kGradient = 5;
+  // Rules add what they spend on it: orthogonalization, or new bases and roots.
+  double orthogonalization_seconds = 0;
 };
 
 // What a rule orthogonalized and what came out, of the tensor's first block; undefined where the

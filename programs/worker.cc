@@ -15,12 +15,14 @@
 #include "record/run_folder.h"
 #include "target/capture.h"
 #include "train/segment_training.h"
+#include "train/step_timing.h"
 
 namespace draftlab {
 namespace {
 
 constexpr char kUsage[] =
     "usage: draftlab-worker train SEGMENT.json      train one segment in the folder of that file\n"
+    "       draftlab-worker time SEGMENT.json       measure its steps into timing.json beside it\n"
     "       draftlab-worker build-store SPEC.json DIR\n"
     "       draftlab-worker --version\n"
     "draftlab starts this program; by hand it is useful under a debugger.\n";
@@ -50,17 +52,22 @@ int train(const std::filesystem::path& task_file) {
   }
 }
 
+int time(const std::filesystem::path& task_file) {
+  const auto folder = std::filesystem::absolute(task_file).parent_path();
+  return time_segment(read_task(task_file), folder, stop) ? 0 : 130;
+}
+
 int run(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "--version") {
     std::cout << "draftlab-worker " << build_version() << " (" << build_commit() << ")\n";
     return 0;
   }
-  if (command == "train" && argc == 3) {
+  if ((command == "train" || command == "time") && argc == 3) {
     std::signal(SIGTERM, [](int) { stop = true; });
     std::signal(SIGINT, [](int) { stop = true; });
     stop_with_runner();
-    return train(argv[2]);
+    return command == "train" ? train(argv[2]) : time(argv[2]);
   }
   if (command == "build-store" && argc == 4) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -10,7 +10,6 @@
 
 #include "base/build.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "kernels/cuda_libraries.h"
 
 namespace draftlab {
@@ -26,18 +25,20 @@ std::string cpu_model() {
 
 }  // namespace
 
+JsonObject machine_facts(const TrainingConfig& training) {
+  return {{"vector_instructions", at::get_cpu_capability()},
+          {"device", training.device},
+          {"cpu", cpu_model()},
+          {"cores", std::thread::hardware_concurrency()},
+          {"threads", training.threads}};
+}
+
 void write_provenance(const std::filesystem::path& file, const TrainingConfig& training) {
-  replace_file(file, pretty(JsonObject{{"draftlab_version", build_version()},
-                                       {"commit", build_commit()},
-                                       {"build_type", build_type()},
-                                       {"compiler", build_compiler()},
-                                       {"libtorch", TORCH_VERSION},
-                                       {"cuda", cuda_libraries()},
-                                       {"vector_instructions", at::get_cpu_capability()},
-                                       {"device", training.device},
-                                       {"cpu", cpu_model()},
-                                       {"cores", std::thread::hardware_concurrency()},
-                                       {"threads", training.threads}}));
+  JsonObject facts{{"draftlab_version", build_version()}, {"commit", build_commit()},
+                   {"build_type", build_type()},          {"compiler", build_compiler()},
+                   {"libtorch", TORCH_VERSION},           {"cuda", cuda_libraries()}};
+  for (const auto& fact : machine_facts(training)) facts.insert(fact);
+  replace_file(file, pretty(facts));
 }
 
 }  // namespace draftlab

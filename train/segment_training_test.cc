@@ -2,81 +2,23 @@
 
 #include <ATen/Context.h>
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <numeric>
 #include <set>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "model/drafter.h"
-#include "record/metrics.h"
-#include "record/run_folder.h"
 #include "record/transfer.h"
-#include "target/capture.h"
 #include "train/checkpoint.h"
+#include "train/example_segments.h"
 
 namespace draftlab {
 namespace {
 
 namespace fs = std::filesystem;
 
-// One made-up store for all tests, and a folder of segments for each.
-class SegmentTraining : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    root_ = fs::temp_directory_path() /
-            ("draftlab_segment_training_test_" + std::to_string(::getpid()));
-    make_folder(root_);
-    const fs::path specification = fs::path(DRAFTLAB_SOURCE_DIR) / "sweeps/stores/made_up.json";
-    manifest_ = capture_store(read_store_specification(specification), root_ / "store");
-  }
-  static void TearDownTestSuite() { fs::remove_all(root_); }
-
-  SegmentConfig config(const std::string& optimizer = R"({"kind": "muon", "scale": "match_rms"})") {
-    SegmentConfig config;
-    config.drafter = {.hidden_size = manifest_.hidden_size,
-                      .intermediate_size = 48,
-                      .num_attention_heads = 2,
-                      .num_key_value_heads = 1,
-                      .head_dim = 16,
-                      .layer_types = {"sliding_attention", "full_attention"},
-                      .sliding_window = 8,
-                      .block_size = 4,
-                      .vocab_size = manifest_.vocab_size,
-                      .draft_vocab_size = manifest_.vocab_size - 20,
-                      .mask_token_id = manifest_.mask_token_id,
-                      .num_taps = static_cast<int64_t>(manifest_.taps.size())};
-    config.training = {.steps = 12, .anchors = 6, .warmup = 0.25, .gamma = 4};
-    config.evaluation = {.steps = {0, 4, 8, 12}, .stride = 2};
-    config.split = {.train = 20, .tuning = 4, .held_out = 6};
-    config.optimizer = parse_optimizer_config(parse_json(optimizer, "test"), "test");
-    config.routing = route(parameter_shapes(config.drafter), config.optimizer, {}, "test");
-    config.seeds = {1, 2, 3};
-    config.store = manifest_.hash();
-    config.to_step = 12;
-    return config;
-  }
-
-  // Trains in segments/<id>; `stop` ends it after the next step.
-  Outcome train(const SegmentConfig& config, const std::string& name = "", bool stop = false) {
-    const SegmentTask task{segment_id(config), config, root_ / "store", 5};
-    const fs::path folder = root_ / "segments" / (name.empty() ? task.id : name);
-    make_folder(folder);
-    write_task(SegmentFolder(folder).task(), task);
-    const std::atomic<bool> stop_now{stop};
-    return train_segment(task, folder, stop_now);
-  }
-  Metrics metrics(const std::string& name) {
-    return read_metrics(SegmentFolder(root_ / "segments" / name).metrics());
-  }
-
-  static fs::path root_;
-  static StoreManifest manifest_;
-};
-fs::path SegmentTraining::root_;
-StoreManifest SegmentTraining::manifest_;
+class SegmentTraining : public ExampleSegments {};
 
 void expect_equal_rows(const Metrics& a, const Metrics& b) {
   ASSERT_EQ(a.steps.size(), b.steps.size());

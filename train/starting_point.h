@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "record/run_folder.h"
+#include "record/segment.h"
+#include "record/transfer.h"
+#include "train/checkpoint.h"
+
+namespace draftlab {
+
+// What a segment trains on from.
+struct StartingPoint {
+  Checkpoint state;
+  bool resumed = false;               // it is the segment's own last checkpoint
+  std::vector<TransferRow> transfer;  // else: what became of the parent's optimizer state
+};
+
+// The segment's last checkpoint, else its parent's, else initial weights. Reads files and writes
+// none. Throws Error for a parent that is not trained, or a checkpoint of another routing table.
+StartingPoint starting_point(const SegmentTask& task, const SegmentFolder& folder);
+
+}  // namespace draftlab
