@@ -40,6 +40,16 @@ std::string sha256_hex(std::string_view bytes) {
   return sum.hex();
 }
 
+std::string sha256_base64(std::string_view bytes) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  EVP_Digest(bytes.data(), bytes.size(), digest, &size, EVP_sha256(), nullptr);
+  std::string text(4 * ((size + 2) / 3), '\0');
+  // It writes a NUL behind the text, where std::string has one.
+  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), digest, static_cast<int>(size));
+  return text;
+}
+
 std::string sha256_hex_of_file(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in) throw Error(file.string(), "cannot be read; check that it exists and is readable");

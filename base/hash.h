@@ -24,6 +24,8 @@ class Sha256 {
 };
 
 std::string sha256_hex(std::string_view bytes);
+// The same sum in base 64, as content security policies want it.
+std::string sha256_base64(std::string_view bytes);
 std::string sha256_hex_of_file(const std::filesystem::path& file);
 
 }  // namespace draftlab

@@ -14,17 +14,19 @@ namespace {
 constexpr int kWarned = 3, kRefused = 4;
 
 constexpr char kHelp[] =
-    "usage: draftlab check DIR\n"
+    "usage: draftlab check DIR...\n"
     "       draftlab check --list\n\n"
     "Looks for what makes the comparison in DIR unfair and prints what it found, refusals first: "
     "the check, how\n"
     "grave it is, and what to do. A check that refuses allows no winner between the arms it "
     "concerns. DIR may\n"
-    "be unfinished. docs/fairness.md explains every check.\n\n"
+    "be unfinished. Several folders are checked as one comparison. docs/fairness.md explains every "
+    "check.\n\n"
     "Exit status: 0 no check warns or refuses, 3 one warns, or refuses a winner by time alone, 4 "
     "one refuses\n"
     "any winner.\n\n"
     "  draftlab check runs/quick\n"
+    "  draftlab check runs/adamw runs/muon\n"
     "  draftlab check --list\n";
 
 void print_kinds() {
@@ -42,13 +44,15 @@ int check_command(const Words& words) {
   line.flag("list", "all checks, the gravest each can be, and what it asks");
   // The list is of no folder.
   const bool list = std::find(words.begin(), words.end(), "--list") != words.end();
-  if (!list) line.argument("DIR");
+  if (!list) line.arguments("DIR");
   if (!line.parse(words)) return 0;
   if (list) {
     print_kinds();
     return 0;
   }
-  const Study study = load_study(RunFolder(line.text("DIR")));
+  std::vector<RunFolder> folders;
+  for (const std::string& folder : line.texts("DIR")) folders.emplace_back(folder);
+  const Study study = load_study(folders);
   int status = 0;
   for (Severity severity : {Severity::kRefuse, Severity::kWarn, Severity::kInform}) {
     for (const FairnessFinding& finding : study.findings) {

@@ -20,6 +20,12 @@ void CommandLine::argument(const std::string& name) {
   arguments_.push_back(name);
 }
 
+void CommandLine::arguments(const std::string& name) {
+  hidden_.add_options()(name.c_str(), po::value<std::vector<std::string>>());
+  positions_.add(name.c_str(), -1);
+  arguments_.push_back(name);
+}
+
 void CommandLine::option(const std::string& name, const std::string& value,
                          const std::string& meaning) {
   shown_.add_options()(name.c_str(), po::value<std::string>()->value_name(value), meaning.c_str());
@@ -64,6 +70,10 @@ bool CommandLine::parse(const std::vector<std::string>& words) {
 
 std::string CommandLine::text(const std::string& name) const {
   return values_[name].as<std::string>();
+}
+
+std::vector<std::string> CommandLine::texts(const std::string& name) const {
+  return values_[name].as<std::vector<std::string>>();
 }
 
 std::optional<std::string> CommandLine::optional_text(const std::string& name) const {

@@ -19,5 +19,6 @@ int store_command(const Words& words);
 int optimizers_command(const Words& words);
 int signature_command(const Words& words);
 int pipeline_command(const Words& words);
+int decide_command(const Words& words);
 
 }  // namespace draftlab

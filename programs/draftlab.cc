@@ -26,6 +26,7 @@ constexpr Command kCommands[] = {
     {"store", "build, show or verify a hidden-state store", store_command},
     {"optimizers", "the kinds of optimizer and their options", optimizers_command},
     {"pipeline", "who waits for whom, time to target, what a slower step costs", pipeline_command},
+    {"decide", "whether a run in production should change its optimizer", decide_command},
     {"signature", "one hash of what this build computes on the smoke sweep", signature_command},
 };
 

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "record/metrics_line.h"
 
 namespace draftlab {
 namespace {
@@ -152,8 +153,16 @@ std::string layer_kind(const std::string& tensor) {
 
 Metrics read_metrics(const std::filesystem::path& file) {
   Metrics metrics;
-  for_each_json_line(
-      file, [&](const Json& value, const std::string& where) { add_row(value, where, metrics); });
+  const std::string text = read_file(file);
+  int64_t number = 0;
+  for (size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos;
+       begin = end + 1) {
+    ++number;
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    if (add_written_line(line, metrics)) continue;
+    const std::string where = file.string() + ", line " + std::to_string(number);
+    add_row(parse_json(line, where), where, metrics);
+  }
   return metrics;
 }
 

@@ -43,6 +43,12 @@ std::vector<std::string> Agreement::outliers() const {
   return arms;
 }
 
+std::vector<std::vector<std::string>> Agreement::arms_by_value() const {
+  std::vector<std::vector<std::string>> arms;
+  for (const Group& group : groups_) arms.push_back(group.arms);
+  return arms;
+}
+
 std::vector<FairnessFinding> disagreements(const Study& study, Severity severity,
                                            JsonObject (*of)(const Result& run),
                                            const std::string& advice) {
@@ -67,7 +73,10 @@ std::vector<FairnessFinding> disagreements(const Study& study, Severity severity
     if (agreement.holds()) continue;
     findings.push_back({severity,
                         capitalized(key) + " differs: " + agreement.text() + "; " + advice,
-                        agreement.outliers()});
+                        agreement.outliers(),
+                        false,
+                        "",
+                        agreement.arms_by_value()});
   }
   return findings;
 }

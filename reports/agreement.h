@@ -18,6 +18,7 @@ class Agreement {
   std::string text() const;
   // Arms with a run that has another value than most arms have (the first of equals).
   std::vector<std::string> outliers() const;
+  std::vector<std::vector<std::string>> arms_by_value() const;
 
  private:
   struct Group {

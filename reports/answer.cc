@@ -30,12 +30,36 @@ std::string value_text(const Arm& arm, Measure measure, SampleOf of) {
          counted(estimate.n, "seed") + ")";
 }
 
-// What keeps `arm` out of every comparison; null: nothing.
-const FairnessFinding* refusal_of(const Study& study, const Arm& arm, View view) {
+// What keeps two arms from being compared; null: nothing. With one arm for both: what keeps it out
+// of every comparison.
+const FairnessFinding* refusal_of(const Study& study, const Arm& a, const Arm& b, View view) {
   for (const FairnessFinding& finding : study.findings) {
-    if (refuses(finding, arm.name, arm.name, view == View::kEqualSeconds)) return &finding;
+    // An arm that differs from most may still be compared with those that differ as it does.
+    if (&a == &b && !finding.groups.empty()) continue;
+    if (refuses(finding, a.name, b.name, view == View::kEqualSeconds)) return &finding;
   }
   return nullptr;
+}
+
+// Arms that may all be compared with each other, best first.
+std::vector<std::vector<const Arm*>> classes_of(const Study& study,
+                                                const std::vector<const Arm*>& arms, View view) {
+  std::vector<std::vector<const Arm*>> classes;
+  for (const Arm* arm : arms) {
+    if (refusal_of(study, *arm, *arm, view) != nullptr) continue;
+    const auto fits = [&](const std::vector<const Arm*>& others) {
+      return std::ranges::all_of(others, [&](const Arm* other) {
+        return refusal_of(study, *arm, *other, view) == nullptr;
+      });
+    };
+    const auto found = std::ranges::find_if(classes, fits);
+    if (found == classes.end()) {
+      classes.push_back({arm});
+    } else {
+      found->push_back(arm);
+    }
+  }
+  return classes;
 }
 
 // `arms` best first. The reason is told once, where several sentences have the same.
@@ -54,35 +78,16 @@ std::string no_winner(std::vector<const Arm*> arms, const FairnessFinding& why, 
          kind_of(measure).name + " is " + joined(values) + ".";
 }
 
-std::string leader_sentence(const Study& study, Measure measure, View view, const std::string& when,
-                            std::set<std::string>& told) {
+// Of a class of arms, best first.
+std::string leader_sentence(const Study& study, const std::vector<const Arm*>& fair,
+                            Measure measure, View view) {
   const Summary& summary = study.summary;
   const MeasureKind& kind = kind_of(measure);
   const SampleOf of = view == View::kEqualSeconds ? at_equal_seconds : at_end;
-  std::vector<const Arm*> arms = ranking(summary, measure, of);
-  if (arms.empty()) return when + ", no finished run has a " + kind.name + " yet.";
-  if (arms.size() == 1) {
-    return when + ", " + arms[0]->name + " has a " + kind.name + " of " +
-           value_text(*arms[0], measure, of) + "; no other arm has finished.";
-  }
-  std::vector<const Arm*> fair;
-  std::vector<std::string> left_out;
-  const FairnessFinding* why = nullptr;
-  for (const Arm* arm : arms) {
-    const FairnessFinding* refusal = refusal_of(study, *arm, view);
-    if (refusal == nullptr) {
-      fair.push_back(arm);
-      continue;
-    }
-    if (why == nullptr) why = refusal;
-    left_out.push_back(arm->name + " (" + refusal->id + ")");
-  }
-  if (fair.size() < 2) return when + ", " + no_winner(arms, *why, measure, of, told);
   const Arm& leader = *fair.front();
   const Arm* reference = &summary.arms[summary.reference];
-  std::string text = when + ", " + leader.name + " has the " +
-                     (kind.lower_is_better ? "lowest " : "highest ") + kind.name + ", " +
-                     value_text(leader, measure, of);
+  std::string text = leader.name + " has the " + (kind.lower_is_better ? "lowest " : "highest ") +
+                     kind.name + ", " + value_text(leader, measure, of);
   // Against the reference, and against the next best.
   const std::vector<Comparison> all = comparisons(study, measure, view);
   const bool to_reference =
@@ -91,6 +96,60 @@ std::string leader_sentence(const Study& study, Measure measure, View view, cons
   if (fair[1] != reference) {
     text += (to_reference ? "; " : ": ") +
             comparison_text(comparison_of(all, leader, *fair[1]), measure);
+  }
+  return text;
+}
+
+std::string names_of(std::vector<const Arm*> arms) {
+  std::ranges::sort(arms, {}, &Arm::look);
+  std::vector<std::string> names;
+  for (const Arm* arm : arms) names.push_back(arm->name);
+  return joined(names);
+}
+
+std::string measure_sentence(const Study& study, Measure measure, View view,
+                             std::set<std::string>& told) {
+  const Summary& summary = study.summary;
+  const MeasureKind& kind = kind_of(measure);
+  const SampleOf of = view == View::kEqualSeconds ? at_equal_seconds : at_end;
+  const auto when = [&](const Arm* arm) {
+    if (view == View::kEqualSeconds) {
+      return "fter " + seconds_text(summary.equal_seconds) +
+             " of training, when the fastest run ends, ";
+    }
+    const Result& run = arm == nullptr ? study.results.front() : example_run(*arm);
+    return "fter " + grouped(run.config.training.steps) + " steps, ";
+  };
+  const std::vector<const Arm*> arms = ranking(summary, measure, of);
+  if (arms.empty()) return "A" + when(nullptr) + "no finished run has a " + kind.name + " yet.";
+  if (arms.size() == 1) {
+    return "A" + when(arms[0]) + arms[0]->name + " has a " + kind.name + " of " +
+           value_text(*arms[0], measure, of) + "; no other arm has finished.";
+  }
+  std::vector<std::vector<const Arm*>> classes = classes_of(study, arms, view);
+  std::erase_if(classes, [](const auto& one) { return one.size() < 2; });
+  if (classes.empty()) {
+    const FairnessFinding* why = nullptr;
+    for (size_t i = 0; i < arms.size() && why == nullptr; ++i) {
+      why = refusal_of(study, *arms[i], *arms[i], view);
+      if (why == nullptr && i > 0) why = refusal_of(study, *arms[0], *arms[i], view);
+    }
+    return "A" + when(arms[0]) + no_winner(arms, *why, measure, of, told);
+  }
+  std::string text;
+  for (const auto& fair : classes) {
+    text += text.empty() ? "" : ". ";
+    text += classes.size() > 1 ? "Of " + names_of(fair) + ", a" : "A";
+    text += when(fair[0]) + leader_sentence(study, fair, measure, view);
+  }
+  std::vector<std::string> left_out;
+  for (const Arm* arm : arms) {
+    const bool in = std::ranges::any_of(
+        classes, [&](const auto& fair) { return std::ranges::count(fair, arm) > 0; });
+    if (in) continue;
+    const FairnessFinding* why = refusal_of(study, *arm, *arm, view);
+    if (why == nullptr) why = refusal_of(study, *arm, *classes[0][0], view);
+    left_out.push_back(arm->name + (why == nullptr ? "" : " (" + why->id + ")"));
   }
   if (!left_out.empty()) text += ". Checks leave out " + joined(left_out);
   return text + ".";
@@ -118,18 +177,15 @@ std::string target_sentence(const Summary& summary, const TargetLevel& target) {
 std::vector<Statement> answer(const Study& study) {
   const Summary& summary = study.summary;
   std::vector<Statement> statements;
-  const int64_t steps = study.results.empty() ? 0 : study.results.front().config.training.steps;
+  if (study.results.empty()) return statements;
   std::set<std::string> told;
-  const std::string at_steps = "After " + grouped(steps) + " steps";
-  const std::string at_time =
-      "After " + seconds_text(summary.equal_seconds) + " of training, when the fastest run ends";
   for (Measure measure : {Measure::kAcceptanceLength, Measure::kLoss}) {
     const std::string topic = capitalized(kind_of(measure).name);
-    statements.push_back({topic + " at equal steps",
-                          leader_sentence(study, measure, View::kEqualSteps, at_steps, told)});
+    statements.push_back(
+        {topic + " at equal steps", measure_sentence(study, measure, View::kEqualSteps, told)});
     if (std::isnan(summary.equal_seconds)) continue;
-    statements.push_back({topic + " at equal seconds",
-                          leader_sentence(study, measure, View::kEqualSeconds, at_time, told)});
+    statements.push_back(
+        {topic + " at equal seconds", measure_sentence(study, measure, View::kEqualSeconds, told)});
   }
   if (!study.plan.target.metric.empty()) {
     statements.push_back({"Time to target", target_sentence(summary, study.plan.target)});
@@ -190,6 +246,7 @@ std::string seconds_text(double seconds) {
 }
 
 std::string target_text(const TargetLevel& target) {
+  if (target.metric.empty()) return "none";
   for (const MeasureKind& kind : measure_kinds()) {
     if (kind.key != target.metric) continue;
     return kind.name + (kind.lower_is_better ? " of at most " : " of at least ") +

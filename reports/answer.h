@@ -14,7 +14,8 @@ struct Statement {
 
 // The answer, one sentence per measure and view: which arm is ahead, by how much over the same
 // seeds, and whether that can be claimed (comparison.h). Arms that a check refuses are left out;
-// where fewer than two are left there is no winner, and the sentence says why.
+// where fewer than two are left there is no winner, and the sentence says why. Where arms differ in
+// what they share with some only (two lengths of training), those that share it are compared.
 std::vector<Statement> answer(const Study& study);
 
 // "+0.118", "−0.020" with a real minus sign.
@@ -27,7 +28,7 @@ std::string listed(const std::vector<std::string>& parts);
 std::string counted(int64_t n, const std::string& noun);
 std::string capitalized(std::string text);
 std::string seconds_text(double seconds);
-// "acceptance length of at least 1.3"
+// "acceptance length of at least 1.3"; "none"
 std::string target_text(const TargetLevel& target);
 
 }  // namespace draftlab

@@ -39,7 +39,7 @@ std::string svg(const BarChart& chart) {
       if (!std::isfinite(chart.rows[i].parts[part])) continue;
       const double to = from + chart.rows[i].parts[part];
       drawing.rectangle(x.at(from), top, x.at(to) - x.at(from), kRow - 12,
-                        "part p" + std::to_string(part));
+                        "part p" + std::to_string(chart.looks.at(part)));
       from = to;
     }
     drawing.text(x.at(from) + 7, top + 13, chart.rows[i].total, "tick halo");
@@ -47,10 +47,10 @@ std::string svg(const BarChart& chart) {
   return drawing.svg();
 }
 
-std::string part_sample(size_t part) {
+std::string part_sample(size_t look) {
   return "<svg class=\"swatch\" viewBox=\"0 0 16 12\" aria-hidden=\"true\"><rect x=\"1\" y=\"1\" "
          "width=\"14\" height=\"10\" class=\"part p" +
-         std::to_string(part) + "\"/></svg>";
+         std::to_string(look) + "\"/></svg>";
 }
 
 }  // namespace draftlab

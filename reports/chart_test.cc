@@ -6,6 +6,7 @@
 #include <limits>
 #include <regex>
 
+#include "base/number_text.h"
 #include "reports/drawing.h"
 
 namespace draftlab {
@@ -91,6 +92,95 @@ TEST(LineChart, AWideRangeOfLossesGetsALogarithmicScale) {
   chart.series[0].points[0].y = 30;
   use_log_scale_if_wide(chart);
   EXPECT_EQ(chart.y_scale, Scale::kLog);
+}
+
+TEST(LineChart, ManyLongLinesTogetherStaySmallAndKeepTheirExtremes) {
+  LineChart chart = line_chart();
+  chart.series.clear();
+  for (size_t k = 0; k < 100; ++k) {
+    Series series{k, "run", {}, Series::Stroke::kSeed};
+    for (int i = 0; i <= 5000; ++i)
+      series.points.push_back({static_cast<double>(i), 5 + std::sin(0.7 * i + 0.1 * k)});
+    series.points[1234].y = 1;  // one bad evaluation
+    chart.series.push_back(std::move(series));
+  }
+  const std::string text = svg(chart);
+  EXPECT_LT(text.size(), 400'000u);
+  const double bottom = Axis(Scale::kLinear, {1, 6}, 258, 34).at(1);
+  EXPECT_EQ(count(text, " " + number_text(std::round(10 * bottom) / 10) + "L"), 100);
+}
+
+TEST(LineChart, BandsAreClippedAndMayNotDwarfTheLines) {
+  LineChart chart = line_chart();
+  chart.bands.push_back({0, {{0, 9, 11}, {50, -1000, 1000}, {100, kNaN, kNaN}}});
+  const std::string text = svg(chart);
+  EXPECT_EQ(count(text, "class=\"band c0\""), 1);
+  EXPECT_THAT(text, HasSubstr("clip-path=\"url(#loss-clip-1)\""));
+  // From 6 to 10, and at most 0.3 of that more on both sides.
+  EXPECT_THAT(text, Not(HasSubstr(">1,000</text>")));
+  EXPECT_THAT(text, HasSubstr(">10</text>"));
+}
+
+TEST(LineChart, AWindowShowsWhatLiesInsideOnItsOwnScale) {
+  LineChart chart = line_chart();
+  chart.x_from = 60;
+  const std::string text = svg(chart);
+  EXPECT_EQ(count(text, "class=\"dot c0\""), 1);
+  EXPECT_THAT(text, Not(HasSubstr(">10</text>")));
+}
+
+TEST(LineChart, LabelsOfLevelsStandWhereFewestLinesCrossThem) {
+  LineChart chart = line_chart();
+  chart.series[0].points = {{0, 0}, {60, 0}, {100, 10}};
+  chart.levels.push_back({9.6, "target 9.6"});
+  std::smatch label;
+  std::string text = svg(chart);
+  const std::regex at("<text x=\"([0-9.]+)\"[^>]*>target 9.6<");
+  ASSERT_TRUE(std::regex_search(text, label, at));
+  EXPECT_LT(std::stod(label[1]), 100);
+  chart.series[0].points = {{0, 10}, {40, 0}, {100, 0}};
+  text = svg(chart);
+  ASSERT_TRUE(std::regex_search(text, label, at));
+  EXPECT_GT(std::stod(label[1]), 300);
+}
+
+TEST(LineChart, ALowerPlotSharesTheHorizontalAxis) {
+  LineChart chart = line_chart();
+  chart.lower = LowerPlot{"rate", {{0, "", {{0, 0}, {50, 1}, {100, 0}}, Series::Stroke::kPlain}}};
+  const std::string text = svg(chart);
+  EXPECT_EQ(count(text, "class=\"plain\""), 1);
+  EXPECT_EQ(count(text, ">100</text>"), 1);  // one axis for both
+  EXPECT_THAT(text, HasSubstr(">rate</text>"));
+}
+
+TEST(LineChart, EdgesOfWhatWasTriedAreShadedBesideEachOther) {
+  LineChart chart = line_chart();
+  chart.columns = {{0, 50}, {1, 50}};
+  const std::string text = svg(chart);
+  std::vector<double> from;
+  const std::regex column("<rect x=\"([0-9.]+)\"[^>]*class=\"column c");
+  for (std::sregex_iterator it(text.begin(), text.end(), column), end; it != end; ++it)
+    from.push_back(std::stod((*it)[1]));
+  ASSERT_EQ(from.size(), 2u);
+  EXPECT_NEAR(from[1] - from[0], 9, 0.2);
+}
+
+TEST(TimelineChart, OutcomesDifferInShapeAndAreExplained) {
+  TimelineChart chart;
+  chart.text = {"timeline", "Jobs", "", "time", "", "jobs.csv"};
+  chart.rows = {{"a", {{0, 60, "interrupted", "a: interrupted"}, {90, 300, "done", "a: done"}}},
+                {"b", {{10, 300, "", "b: no end recorded"}}},
+                {"c", {{10, 200, "diverged", "c <d>"}}}};
+  const std::string text = svg(chart);
+  for (const char* part : {"bar o-done", "bar o-interrupted", "bar o-unknown", "bar o-diverged",
+                           "2 attempts", "time, minutes", "<title>c &lt;d&gt;</title>"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  EXPECT_EQ(count(text, "class=\"bar-end\""), 2);
+  EXPECT_EQ(count(legend(chart), "<li>"), 4);
+  EXPECT_THAT(figure(chart), HasSubstr("<figcaption><a href=\"jobs.csv\">jobs.csv</a>"));
+  chart.rows[0].bars[0].outcome = "\"><b>";
+  EXPECT_THAT(svg(chart) + legend(chart), Not(HasSubstr("<b>")));
 }
 
 TEST(LineChart, WithoutAnyPointIsStillDrawn) {

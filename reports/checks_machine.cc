@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 
 #include "base/number_text.h"
 #include "reports/agreement.h"
 #include "reports/answer.h"
 #include "reports/checks.h"
+#include "reports/probe.h"
 
 namespace draftlab {
 namespace {
@@ -19,7 +19,9 @@ bool of_machine(std::string_view key) {
   return std::find(kMachine.begin(), kMachine.end(), key) != kMachine.end();
 }
 
+// Where the run's seconds were measured.
 JsonObject machine(const Result& run) {
+  if (run.seconds_from_probe) return run.probe->machine;
   JsonObject object;
   for (const auto& field : run.provenance) {
     if (of_machine(field.key())) object[field.key()] = field.value();
@@ -33,6 +35,24 @@ JsonObject build(const Result& run) {
     if (!of_machine(field.key())) object[field.key()] = field.value();
   }
   return object;
+}
+
+// Steps of one arm that were timed alone and still take different times: something else ran.
+Findings unsteady_probes(const std::vector<const Result*>& runs) {
+  constexpr double kSteady = 0.1;
+  std::vector<std::string> arms, texts;
+  for (const Result* run : runs) {
+    const StepTime time = step_time(*run->probe);
+    if (!(time.spread() > kSteady) || std::ranges::count(arms, run->arm) > 0) continue;
+    arms.push_back(run->arm);
+    texts.push_back(run->arm + " by " + significant(100 * time.spread(), 2) + " %");
+  }
+  if (arms.empty()) return {};
+  return {{Severity::kWarn,
+           "Steps were timed alone, and yet their quartiles differ: " + joined(texts) +
+               " of the median. Something else used the machine; remove the timing.json files "
+               "and `draftlab resume` while it is quiet.",
+           arms, true}};
 }
 
 }  // namespace
@@ -82,22 +102,27 @@ Findings uneven_clock(const Study& study) {
 }
 
 Findings shared_machines(const Study& study) {
-  std::vector<const Result*> shared;
+  std::vector<const Result*> shared, probed;
   int64_t unknown = 0;
   for (const Result& result : study.results) {
-    if (result.steps == 0) continue;
-    if (result.alone == false) shared.push_back(&result);
+    if (result.steps == 0 || result.phase == kTrial) continue;
+    if (result.seconds_from_probe) {
+      probed.push_back(&result);
+    } else if (result.alone == false) {
+      shared.push_back(&result);
+    }
     unknown += !result.alone.has_value();
   }
-  Findings findings;
+  Findings findings = unsteady_probes(probed);
   if (!shared.empty()) {
-    findings.push_back({Severity::kWarn,
-                        counted(static_cast<int64_t>(shared.size()), "run") +
-                            " shared the machine with another run while training (" +
-                            runs_text(shared) +
-                            "); seconds measured in company are not seconds measured alone, so "
-                            "every comparison by time is rough. Run with --jobs 1 for seconds.",
-                        arms_of(shared), true});
+    findings.push_back(
+        {Severity::kWarn,
+         counted(static_cast<int64_t>(shared.size()), "run") +
+             " shared the machine with another run while training (" + runs_text(shared) +
+             "); seconds measured in company are not seconds measured alone, so "
+             "every comparison by time is rough. `draftlab resume` times each arm alone "
+             "once all runs are done; --jobs 1 trains them so.",
+         arms_of(shared), true});
   }
   if (unknown > 0) {
     findings.push_back({Severity::kInform,
@@ -116,15 +141,9 @@ Findings unequal_builds(const Study& study) {
 }
 
 Findings resumed_runs(const Study& study) {
-  std::map<std::string, int64_t> starts;  // of each segment
-  for (const WorkerEvent& event : study.events) ++starts[event.segment];
   std::vector<const Result*> cpu, cuda;
   for (const Result& run : study.results) {
-    const bool resumed = std::ranges::any_of(run.segments, [&](const std::string& segment) {
-      const auto found = starts.find(segment);
-      return found != starts.end() && found->second > 1;
-    });
-    if (resumed) (run.config.training.device == "cuda" ? cuda : cpu).push_back(&run);
+    if (run.resumed) (run.config.training.device == "cuda" ? cuda : cpu).push_back(&run);
   }
   Findings findings;
   if (!cuda.empty()) {

@@ -8,6 +8,7 @@
 #include "reports/agreement.h"
 #include "reports/answer.h"
 #include "reports/checks.h"
+#include "reports/switch_group.h"
 
 namespace draftlab {
 namespace {
@@ -246,8 +247,9 @@ Findings identical_runs(const Study& study) {
   for (const Result& run : study.results) {
     if (!run.done() || run.held_out.size() < 2) continue;
     const auto [entry, added] = first.try_emplace(fingerprint(run), &run);
-    // One training that stands in the plan twice trains once.
-    if (added || entry->second->segments == run.segments) continue;
+    // One training that stands in the plan twice trains once, and a resumed run repeats itself.
+    if (added || entry->second->segments == run.segments || same_training(*entry->second, run))
+      continue;
     if (of == nullptr) of = entry->second;
     copies.push_back(&run);
   }
@@ -279,6 +281,19 @@ Findings disagreeing_measures(const Study& study) {
 
 Findings no_target(const Study& study) {
   if (!study.plan.target.metric.empty()) return {};
+  Agreement targets;
+  for (const Result& run : study.results) {
+    for (const Source& source : study.sources) {
+      if (source.label == run.folder) targets.add(target_text(source.plan.target), run);
+    }
+  }
+  if (!targets.holds()) {
+    return {{Severity::kWarn,
+             "The folders fix different targets: " + targets.text() +
+                 "; a level that not all runs had from the start is no target, so no time to "
+                 "target is reported. Report folders with one target together.",
+             {}}};
+  }
   return {{Severity::kWarn,
            "The plan fixes no target, so no time to target is reported, and one picked from these "
            "curves would be chosen after the fact. Put a target into the next sweep.",

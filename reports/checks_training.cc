@@ -64,15 +64,28 @@ Findings read_before_the_end(const Study& study) {
   return {finding};
 }
 
-// The object of the arm's optimizer as the sweep file states it; null if the plan does not say.
-const JsonObject* stated_optimizer(const Study& study, const std::string& arm) {
-  const JsonObject* sweep = study.plan.sweep.if_object();
+// The object of the arm's optimizer as its sweep file states it; null if the plan does not say.
+const JsonObject* stated_optimizer(const Json& sweep_or_list, const std::string& arm) {
+  if (const JsonArray* sweeps = sweep_or_list.if_array()) {
+    for (const Json& one : *sweeps) {
+      if (const JsonObject* stated = stated_optimizer(one, arm)) return stated;
+    }
+    return nullptr;
+  }
+  const JsonObject* sweep = sweep_or_list.if_object();
   const Json* arms = sweep == nullptr ? nullptr : sweep->if_contains("arms");
   if (arms == nullptr || !arms->is_array()) return nullptr;
   for (const Json& one : arms->get_array()) {
     const JsonObject* object = one.if_object();
     if (object == nullptr || !object->contains("name") || object->at("name") != Json(arm)) continue;
     const Json* optimizer = object->if_contains("optimizer");
+    if (const Json* switches = object->if_contains("switches"); switches && switches->is_array()) {
+      for (const Json& change : switches->get_array()) {
+        const JsonObject* fields = change.if_object();
+        const Json* next = fields == nullptr ? nullptr : fields->if_contains("optimizer");
+        if (next != nullptr) optimizer = next;
+      }
+    }
     return optimizer == nullptr ? nullptr : optimizer->if_object();
   }
   return nullptr;
@@ -164,7 +177,7 @@ Findings unstated_options(const Study& study) {
     std::vector<std::string> unstated;
     for (const Arm& arm : study.summary.arms) {
       const OptimizerConfig& optimizer = example_run(arm).optimizer;
-      const JsonObject* stated = stated_optimizer(study, arm.name);
+      const JsonObject* stated = stated_optimizer(study.plan.sweep, arm.name);
       if (!optimizer.has(key) || stated == nullptr) continue;
       arms_by_value[option_text(*optimizer.find(key))].push_back(arm.name);
       if (!states(*stated, key)) unstated.push_back(arm.name);

@@ -14,7 +14,7 @@ namespace {
 
 // A setting counts as tried once a run of it came to an end of its own.
 int64_t tried(const Arm& arm) {
-  return std::count_if(arm.settings.begin(), arm.settings.end(), [](const Setting& setting) {
+  return std::count_if(arm.tried().begin(), arm.tried().end(), [](const Setting& setting) {
     return !setting.finished.empty() || setting.diverged > 0;
   });
 }
@@ -54,7 +54,7 @@ Findings unequal_trials(const Study& study) {
     if (count == 0) continue;
     by_count[count].push_back(arm.name);
     double seconds = 0;
-    for (const Setting& setting : arm.settings) {
+    for (const Setting& setting : arm.tried()) {
       for (const Result* run : setting.runs) seconds += run->train_seconds;
     }
     if (seconds < least) cheapest = arm.name;
@@ -110,7 +110,7 @@ Findings unequal_search_spaces(const Study& study) {
         const bool varies = std::any_of(
             other.swept.begin(), other.swept.end(),
             [&](const SweptOption& o) { return o.key == option.key && o.values.size() > 1; });
-        if (has && !varies && other.settings.size() > 1) others.push_back(other.name);
+        if (has && !varies && other.tried().size() > 1) others.push_back(other.name);
       }
       if (others.empty()) continue;
       others.insert(others.begin(), arm.name);
@@ -128,9 +128,9 @@ Findings best_at_the_edge(const Study& study) {
   Findings findings;
   for (const Arm& arm : study.summary.arms) {
     for (const SweptOption& option : arm.swept) {
-      if (!option.at_edge || !arm.best) continue;
+      if (!option.at_edge) continue;
       findings.push_back({Severity::kWarn,
-                          "The best setting of " + arm.name + " (" + arm.settings[*arm.best].label +
+                          "The best setting of " + arm.name + " (" + arm.chosen_trial()->label +
                               ") lies at the edge of its grid in " + option.key + " (tried " +
                               option_text(option.values.front()) + " to " +
                               option_text(option.values.back()) +
@@ -145,8 +145,8 @@ Findings coarse_grid(const Study& study) {
   Findings findings;
   for (const Arm& arm : study.summary.arms) {
     const SweptOption* rate = swept_rate(arm);
-    if (rate == nullptr || arm.chosen() == nullptr) continue;
-    const double best = arm.chosen()->optimizer.learning_rate();
+    if (rate == nullptr || arm.chosen_trial() == nullptr) continue;
+    const double best = arm.chosen_trial()->optimizer.learning_rate();
     std::vector<std::string> far;
     for (double value : numbers(*rate)) {
       const double factor = std::max(value, best) / std::min(value, best);
@@ -169,9 +169,9 @@ Findings coarse_grid(const Study& study) {
 Findings stability_limit(const Study& study) {
   Findings findings;
   for (const Arm& arm : study.summary.arms) {
-    if (arm.chosen() == nullptr) continue;
+    if (arm.chosen_trial() == nullptr) continue;
     for (const auto& curve : rate_curves(arm)) {
-      const auto best = std::find(curve.begin(), curve.end(), arm.chosen());
+      const auto best = std::find(curve.begin(), curve.end(), arm.chosen_trial());
       if (best == curve.end() || best + 1 == curve.end()) continue;
       const bool all = std::all_of(best + 1, curve.end(),
                                    [](const Setting* setting) { return setting->diverged > 0; });
@@ -190,7 +190,7 @@ Findings stability_limit(const Study& study) {
 Findings reported_trials(const Study& study) {
   std::vector<std::string> arms, best_of;
   for (const Arm& arm : study.summary.arms) {
-    if (arm.settings.size() < 2 || arm.chosen() == nullptr) continue;
+    if (!arm.trials.empty() || arm.settings.size() < 2 || arm.chosen() == nullptr) continue;
     std::set<std::string> trial_seeds;
     for (const Setting& setting : arm.settings) {
       if (&setting == arm.chosen()) continue;

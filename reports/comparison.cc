@@ -58,6 +58,16 @@ Comparison comparison_of(const std::vector<Comparison>& all, const Arm& a, const
   return {&a, &b, estimate({}), NAN, NAN, 0, nullptr};
 }
 
+std::string verdict(const Comparison& comparison, Measure measure) {
+  const Estimate& d = comparison.difference;
+  if (comparison.refusal != nullptr) return "no claim: " + comparison.refusal->id + " refuses";
+  if (d.n == 0) return "no claim: no seed in common";
+  if (std::isnan(d.mean)) return "no claim: not a number";
+  if (d.n < 3) return "no claim: fewer than three seeds in common";
+  if (!comparison.claimed()) return "no claim: adjusted p above 0.05";
+  return (better(measure, d.mean, 0) ? comparison.a : comparison.b)->name + " is better";
+}
+
 std::string p_text(double p) { return p < 0.001 ? "below 0.001" : significant(p, 2); }
 
 std::string comparison_text(const Comparison& comparison, Measure measure) {

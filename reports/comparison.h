@@ -32,6 +32,8 @@ Comparison comparison_of(const std::vector<Comparison>& all, const Arm& a, const
 
 // "0.118 above b (95 % interval of the difference 0.082 to 0.154 over 3 paired seeds, p 0.004)"
 std::string comparison_text(const Comparison& comparison, Measure measure);
+// "a is better", or why nothing is claimed: "no claim: F12 refuses".
+std::string verdict(const Comparison& comparison, Measure measure);
 // "0.021", "below 0.001"
 std::string p_text(double p);
 

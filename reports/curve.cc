@@ -1,5 +1,7 @@
 #include "reports/curve.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -22,29 +24,47 @@ std::vector<Point> mean(const std::vector<std::vector<Point>>& curves) {
   return points;
 }
 
-bool evaluated(const Result& run, int64_t step) {
-  for (const EvaluationRow& row : run.held_out) {
-    if (row.step == step) return true;
+// The steps that all of them evaluated, in rising order.
+std::vector<int64_t> common_steps(const std::vector<const Result*>& runs) {
+  std::vector<int64_t> common;
+  for (const Result* run : runs) {
+    std::vector<int64_t> steps, both;
+    for (const EvaluationRow& row : run->held_out) steps.push_back(row.step);
+    if (run == runs.front()) {
+      common = std::move(steps);
+      continue;
+    }
+    std::set_intersection(common.begin(), common.end(), steps.begin(), steps.end(),
+                          std::back_inserter(both));
+    common = std::move(both);
   }
-  return false;
+  return common;
 }
 
 }  // namespace
 
-std::vector<Point> mean_curve(const std::vector<const Result*>& runs, Measure measure,
-                              Clock clock) {
-  std::vector<std::vector<Point>> curves;
+std::vector<CurvePoint> curve_estimates(const std::vector<const Result*>& runs, Measure measure,
+                                        Clock clock) {
+  const std::vector<int64_t> steps = common_steps(runs);
+  std::vector<CurvePoint> points(steps.size());
+  std::vector<std::vector<double>> values(steps.size());
+  const double n = static_cast<double>(runs.size());
   for (const Result* run : runs) {
-    const std::vector<Point> whole = run->curve(measure, clock);
-    std::vector<Point> common;
-    for (size_t i = 0; i < whole.size(); ++i) {
-      bool by_all = true;
-      for (const Result* other : runs) by_all &= evaluated(*other, run->held_out[i].step);
-      if (by_all) common.push_back(whole[i]);
+    size_t row = 0;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      while (run->held_out[row].step != steps[i]) ++row;
+      points[i].x += time_of(run->held_out[row], clock) / n;
+      values[i].push_back(value_of(run->held_out[row], measure));
     }
-    curves.push_back(std::move(common));
   }
-  return mean(curves);
+  for (size_t i = 0; i < points.size(); ++i) points[i].y = estimate(values[i]);
+  return points;
+}
+
+std::vector<Point> means(const std::vector<CurvePoint>& curve) {
+  std::vector<Point> points;
+  for (const CurvePoint& point : curve) points.push_back({point.x, point.y.mean});
+  return points;
 }
 
 std::vector<Point> mean_at_common_x(const std::vector<std::vector<Point>>& curves) {

@@ -6,9 +6,15 @@
 
 namespace draftlab {
 
-// Held-out mean over `runs` at every step that all of them evaluated; x is the step, or the mean of
-// the seconds at that step. A NaN of one run makes the mean NaN there.
-std::vector<Point> mean_curve(const std::vector<const Result*>& runs, Measure measure, Clock clock);
+// Held-out values of `runs` at every step that all of them evaluated; x is the step, or the mean of
+// the tokens or seconds at that step. A NaN of one run makes the estimate NaN there.
+struct CurvePoint {
+  double x = 0;
+  Estimate y;
+};
+std::vector<CurvePoint> curve_estimates(const std::vector<const Result*>& runs, Measure measure,
+                                        Clock clock);
+std::vector<Point> means(const std::vector<CurvePoint>& curve);
 
 // Mean of curves at each x that all of them have. A NaN of one makes the mean NaN there.
 std::vector<Point> mean_at_common_x(const std::vector<std::vector<Point>>& curves);

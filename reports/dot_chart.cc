@@ -11,7 +11,6 @@ namespace draftlab {
 namespace {
 
 constexpr double kWidth = 480, kLeft = 132, kRight = 14, kTop = 34, kBottom = 42, kRow = 46;
-constexpr int64_t kFewestForInterval = 3;  // that of two values would dwarf the values
 constexpr double kStrip = 84;              // width of the strip for values that are not finite
 
 // Mean with its interval, below the row's dots.

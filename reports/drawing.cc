@@ -60,13 +60,27 @@ std::string dash_pattern(size_t look) {
 }
 
 Drawing::Drawing(std::string_view id, const std::string& title, const std::string& description,
-                 double width, double height) {
-  const std::string name(id);
+                 double width, double height)
+    : id_(id) {
+  const std::string& name = id_;
   body_ = "<svg id=\"" + name + "\" viewBox=\"0 0 " + pixel(width) + " " + pixel(height) +
           "\" role=\"img\" aria-labelledby=\"" + name + "-title " + name +
           "-desc\">\n<title id=\"" + name + "-title\">" + escape(title) + "</title>\n<desc id=\"" +
           name + "-desc\">" + escape(description) + "</desc>\n";
 }
+
+Drawing Drawing::sample(double width, double height) {
+  Drawing drawing;
+  drawing.body_ = "<svg class=\"sample\" viewBox=\"0 0 " + pixel(width) + " " + pixel(height) +
+                  "\" aria-hidden=\"true\">";
+  return drawing;
+}
+
+void Drawing::begin_tip(const std::string& tip) {
+  body_ += "<g><title>" + escape(tip) + "</title>\n";
+}
+
+void Drawing::end_tip() { body_ += "</g>\n"; }
 
 void Drawing::line(double x1, double y1, double x2, double y2, std::string_view css_class) {
   body_ += "<line" + attribute("x1", x1) + attribute("y1", y1) + attribute("x2", x2) +
@@ -87,6 +101,32 @@ void Drawing::path(const std::vector<Point>& points, std::string_view css_class,
   if (!dashes.empty()) body_ += " stroke-dasharray=\"" + dashes + "\"";
   body_ += "/>\n";
 }
+
+void Drawing::area(const std::vector<Point>& low, const std::vector<Point>& high,
+                   std::string_view css_class) {
+  std::string path;
+  for (size_t from = 0, to; from < low.size(); from = to + 1) {
+    const auto here = [&](size_t i) {
+      return std::isfinite(low[i].x) && std::isfinite(low[i].y) && std::isfinite(high[i].y);
+    };
+    for (to = from; to < low.size() && here(to);) ++to;
+    if (to < from + 2) continue;
+    for (size_t i = from; i < to; ++i)
+      path += (i == from ? "M" : "L") + pixel(low[i].x) + " " + pixel(low[i].y);
+    for (size_t i = to; i-- > from;) path += "L" + pixel(high[i].x) + " " + pixel(high[i].y);
+    path += "Z";
+  }
+  if (!path.empty()) body_ += "<path d=\"" + path + "\"" + class_attribute(css_class) + "/>\n";
+}
+
+void Drawing::begin_clip(double x, double y, double width, double height) {
+  const std::string name = id_ + "-clip-" + std::to_string(++clips_);
+  body_ += "<clipPath id=\"" + name + "\"><rect" + attribute("x", x) + attribute("y", y) +
+           attribute("width", width) + attribute("height", height) +
+           "/></clipPath>\n<g clip-path=\"url(#" + name + ")\">\n";
+}
+
+void Drawing::end_clip() { body_ += "</g>\n"; }
 
 void Drawing::rectangle(double x, double y, double width, double height,
                         std::string_view css_class) {

@@ -18,11 +18,22 @@ class Drawing {
  public:
   Drawing(std::string_view id, const std::string& title, const std::string& description,
           double width, double height);
+  // A small one without a title, for legends.
+  static Drawing sample(double width, double height);
 
   void line(double x1, double y1, double x2, double y2, std::string_view css_class);
   // Lines between the points; a NaN breaks the line.
   void path(const std::vector<Point>& points, std::string_view css_class,
             const std::string& dashes = "");
+  // Between two lines over the same x; where either has a NaN there is none.
+  void area(const std::vector<Point>& low, const std::vector<Point>& high,
+            std::string_view css_class);
+  // What is drawn until end_clip() shows inside of this rectangle only.
+  void begin_clip(double x, double y, double width, double height);
+  void end_clip();
+  // `tip` is shown when the mouse rests on what is drawn until end_tip().
+  void begin_tip(const std::string& tip);
+  void end_tip();
   void rectangle(double x, double y, double width, double height, std::string_view css_class);
   void circle(double x, double y, double radius, std::string_view css_class);
   // The marker of arm `look`; `tip` is shown when the mouse rests on it.
@@ -33,7 +44,10 @@ class Drawing {
   std::string svg() const;
 
  private:
-  std::string body_;
+  Drawing() = default;
+
+  std::string id_, body_;
+  int clips_ = 0;
 };
 
 // A short sample of how an arm is drawn, for legends.

@@ -21,6 +21,11 @@ std::string severity_name(Severity severity) {
 bool refuses(const FairnessFinding& finding, const std::string& a, const std::string& b,
              bool by_time) {
   if (finding.severity != kRefuse || (finding.by_time_only && !by_time)) return false;
+  if (a != b && !finding.groups.empty()) {
+    return std::ranges::any_of(finding.groups, [&](const std::vector<std::string>& group) {
+      return std::ranges::count(group, a) != std::ranges::count(group, b);
+    });
+  }
   return finding.arms.empty() || std::ranges::any_of(finding.arms, [&](const std::string& arm) {
            return arm == a || arm == b;
          });

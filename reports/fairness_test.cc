@@ -130,6 +130,7 @@ class FairnessTest : public ::testing::Test {
                               ? INFINITY
                               : first_crossing(r.curve(Measure::kAcceptanceLength, Clock::kSteps),
                                                study_.plan.target.value, false);
+      r.tokens_to_target = *r.steps_to_target * 100;
       r.seconds_to_target = *r.steps_to_target / 10;
     }
     study_.summary = summarize(study_.results, study_.plan.target);
@@ -179,6 +180,40 @@ TEST_F(FairnessTest, AFairTunedStudyIsToldNoMore) {
   add_trials("Muon", "muon", {0.0004, 0.003});
   EXPECT_THAT(of("F07"), IsEmpty());
   for (const FairnessFinding& f : study_.findings) EXPECT_EQ(f.id, "F34") << f.sentence;
+}
+
+TEST_F(FairnessTest, TrialsAreNoReportedRunsAndTheirGridIsStillChecked) {
+  for (Result& r : study_.results) r.phase = kFinal;
+  for (const char* arm : {"AdamW", "Muon"}) {
+    const std::string kind = arm == std::string("AdamW") ? "adamw" : "muon";
+    for (const double rate : {0.0005, 0.001, 0.002}) {
+      add(arm, kind, rate, 1, rate == 0.001 ? 1.5 : 1.1 + rate);
+      study_.results.back().phase = kTrial;
+    }
+  }
+  for (const FairnessFinding& f : study().findings) EXPECT_EQ(f.id, "F34") << f.sentence;
+  study_.results.back().held_out.back().acceptance_length = 1.6;
+  study_.results.back().tuning.back().acceptance_length = 1.6;
+  EXPECT_THAT(of("F03"), ElementsAre(finding(kWarn, "best setting of Muon (learning_rate 0.002)")));
+}
+
+TEST_F(FairnessTest, ArmsThatShareWhatOthersDoNotMayBeComparedWithEachOther) {
+  for (int64_t seed = 4; seed <= 6; ++seed) {
+    for (const char* arm : {"AdamW, long", "Muon, long"}) {
+      add(arm, arm == std::string("AdamW, long") ? "adamw" : "muon", 0.001, seed, 1.3);
+      study_.results.back().config.training.warmup = 0.5;
+    }
+  }
+  const Findings findings = of("F12");
+  ASSERT_THAT(findings, SizeIs(1));
+  const auto refused = [&](const char* a, const char* b) {
+    return refuses(findings[0], a, b, false);
+  };
+  EXPECT_FALSE(refused("AdamW", "Muon"));
+  EXPECT_FALSE(refused("Muon, long", "AdamW, long"));
+  EXPECT_TRUE(refused("AdamW", "AdamW, long"));
+  EXPECT_TRUE(refused("Muon, long", "AdamW"));
+  EXPECT_TRUE(refused("Muon, long", "Muon, long"));  // out of the comparison of all
 }
 
 TEST_F(FairnessTest, AFolderWithoutAResultAndAnEmptyOneCanBeChecked) {
@@ -415,6 +450,29 @@ TEST_F(FairnessTest, F20SharedMachines) {
                                      finding(kInform, "For 1 run nothing records")));
 }
 
+TEST_F(FairnessTest, F20IsSilentAboutCompanyWhereStepsWereTimedAlone) {
+  for (size_t i = 0; i < 2; ++i) {
+    Result& result = run("Muon", i);
+    result.alone = false;
+    result.seconds_from_probe = true;
+    result.probe.emplace();
+    result.probe->steps = {{0, 1, 0, 0, 0}, {0, 1.01, 0, 0, 0}, {0, 1.02, 0, 0, 0}};
+  }
+  EXPECT_THAT(of("F20"), IsEmpty());
+  run("Muon", 2).alone = false;
+  EXPECT_THAT(of("F20"), ElementsAre(finding(kWarn, "1 run shared the machine")));
+}
+
+TEST_F(FairnessTest, F20TimingsThatAreFarApart) {
+  Result& result = run("Muon", 0);
+  result.alone = false;
+  result.seconds_from_probe = true;
+  result.probe.emplace();
+  result.probe->steps = {{0, 1, 0, 0, 0}, {0, 1.5, 0, 0, 0}, {0, 2, 0, 0, 0}};
+  EXPECT_THAT(of("F20"), ElementsAre(finding(kWarn, "quartiles differ: Muon by 33 % of the median",
+                                             "Something else used the machine")));
+}
+
 TEST_F(FairnessTest, F21ATargetThatNotAllReach) {
   for (EvaluationRow& row : run("Muon", 0).held_out) row.acceptance_length = 1.1;
   EXPECT_THAT(of("F21"), ElementsAre(finding(kInform, "Muon reached the target in 2 of 3 runs")));
@@ -510,11 +568,11 @@ TEST_F(FairnessTest, F27UnequalBuilds) {
 
 TEST_F(FairnessTest, F28ResumedRuns) {
   const std::string segment = run("Muon", 0).segments[0];
-  study_.events = {{segment, 1, 2, "interrupted", 1}, {segment, 3, 4, "done", 1}};
+  run("Muon", 0).resumed = true;
   EXPECT_THAT(of("F28"), ElementsAre(finding(kInform, run("Muon", 0).run, "bit for bit")));
   run("Muon", 0).config.training.device = "cuda";
   EXPECT_THAT(of("F28"), ElementsAre(finding(kWarn, run("Muon", 0).run, "on a GPU")));
-  study_.events.pop_back();
+  run("Muon", 0).resumed = false;
   EXPECT_THAT(of("F28"), IsEmpty());
 }
 

@@ -7,11 +7,36 @@ std::string attribute(std::string_view css_class) {
   return css_class.empty() ? "" : " class=\"" + std::string(css_class) + "\"";
 }
 
+// U+202A to U+202E and U+2066 to U+2069.
+bool turns_direction(std::string_view bytes) {
+  if (bytes.size() < 3 || bytes[0] != '\xE2') return false;
+  const auto last = static_cast<unsigned char>(bytes[2]);
+  return (bytes[1] == '\x80' && last >= 0xAA && last <= 0xAE) ||
+         (bytes[1] == '\x81' && last >= 0xA6 && last <= 0xA9);
+}
+
 }  // namespace
+
+std::string without_controls(std::string_view text) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte < 0x20 && text[i] != '\n' && text[i] != '\t') || byte == 0x7f) {
+      out += kReplacement;
+    } else if (turns_direction(text.substr(i, 3))) {
+      out += kReplacement;
+      i += 2;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
 
 std::string escape(std::string_view text) {
   std::string out;
-  for (char c : text) {
+  for (const char c : without_controls(text)) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -28,16 +53,8 @@ std::string escape(std::string_view text) {
       case '\'':
         out += "&#39;";
         break;
-      case '\n':
-      case '\t':
-        out += c;
-        break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-          out += "\xEF\xBF\xBD";
-        } else {
-          out += c;
-        }
+        out += c;
     }
   }
   return out;
@@ -94,8 +111,10 @@ std::string section(std::string_view id, const std::string& heading, const std::
          "</section>\n";
 }
 
-std::string details(const std::string& summary, const std::string& html) {
-  return "<details><summary>" + summary + "</summary>\n" + html + "</details>\n";
+std::string details(const std::string& summary, const std::string& html,
+                    std::string_view css_class) {
+  return "<details" + attribute(css_class) + "><summary>" + summary + "</summary>\n" + html +
+         "</details>\n";
 }
 
 }  // namespace draftlab

@@ -6,8 +6,12 @@
 
 namespace draftlab {
 
-// `text` for HTML content and quoted attributes; control characters become U+FFFD. Every name that
-// comes from a file goes through here.
+// `text` with U+FFFD instead of control characters, and of those that turn the direction of writing
+// around, which would reorder the text beside them.
+std::string without_controls(std::string_view text);
+
+// `text` for HTML content and quoted attributes, without controls. Every name that comes from a
+// file goes through here.
 std::string escape(std::string_view text);
 
 // The first `width` characters (code points) of `text`, with an ellipsis if that is not all of it.
@@ -33,7 +37,8 @@ class HtmlTable {
 std::string paragraph(const std::string& html, std::string_view css_class = "");
 // A section with a heading; `id` is what links point to.
 std::string section(std::string_view id, const std::string& heading, const std::string& html);
-// A part that opens on demand.
-std::string details(const std::string& summary, const std::string& html);
+// A part that opens on demand. Parts of the class "figures" are printed open, others not at all.
+std::string details(const std::string& summary, const std::string& html,
+                    std::string_view css_class = "");
 
 }  // namespace draftlab

@@ -16,6 +16,17 @@ TEST(Escape, LeavesNoMarkupNoQuoteAndNoControlCharacter) {
   EXPECT_EQ(escape("é中文"), "é中文");
 }
 
+TEST(Escape, LeavesNothingThatTurnsTheDirectionOfWriting) {
+  // Right-to-left override, left-to-right isolate; but not the ellipsis, which starts alike.
+  EXPECT_EQ(escape("a\xE2\x80\xAE"
+                   "b\xE2\x81\xA6"
+                   "c…"),
+            "a\xEF\xBF\xBD"
+            "b\xEF\xBF\xBD"
+            "c…");
+  EXPECT_EQ(without_controls("<a>\n\t"), "<a>\n\t");
+}
+
 TEST(Shorten, CutsBetweenCharactersAndNotInsideOfOne) {
   EXPECT_EQ(shorten("Muon", 4), "Muon");
   EXPECT_EQ(shorten("Muon 2", 4), "Muo…");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <locale>
+#include <map>
 #include <regex>
 #include <set>
 
@@ -37,6 +38,14 @@ class ReportTest : public ::testing::Test {
     return read_file(folder.report_page());
   }
 
+  // Every file of the report by its name.
+  std::map<std::string, std::string> files() const {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(RunFolder(root_).report()))
+      files[entry.path().filename()] = read_file(entry.path());
+    return files;
+  }
+
   std::filesystem::path root_;
 };
 
@@ -58,8 +67,8 @@ std::vector<SyntheticEnd> bad_ends(const SyntheticSweep& sweep) {
 TEST_F(ReportTest, HasEverySectionOnceAndItsNumbers) {
   const std::string page = report(SyntheticSweep::of_four());
   for (const char* id : {"fairness", "answer", "trials", "acceptance", "values", "curves", "rates",
-                         "target", "slots", "updates", "seconds", "routing", "options", "excluded",
-                         "definitions", "provenance"}) {
+                         "target", "slots", "updates", "seconds", "routing", "options", "jobs",
+                         "excluded", "definitions", "provenance"}) {
     const std::string opening = "<section id=\"" + std::string(id) + "\">";
     const size_t at = page.find(opening);
     ASSERT_NE(at, std::string::npos) << id;
@@ -73,7 +82,7 @@ TEST_F(ReportTest, HasEverySectionOnceAndItsNumbers) {
   EXPECT_TRUE(has(page,
                   "<code>optimizer.learning_rate</code></th><td>0.001 (of 5e-04, 0.001, "
                   "0.002, 0.004)</td>"));
-  EXPECT_TRUE(has(page, "every planned run finished"));
+  EXPECT_TRUE(has(page, "every planned run finished and is in the numbers"));
 }
 
 TEST_F(ReportTest, ShowsHowFarUpdatesGoWhereThatWasRecorded) {
@@ -149,11 +158,12 @@ TEST_F(ReportTest, NamesFromTheSweepFileAreEscapedEverywhere) {
   EXPECT_FALSE(has(page, "onmouseover=\""));
   // Every tag is one of ours.
   const std::set<std::string> known = {
-      "!DOCTYPE", "a",       "body",  "br",     "circle", "code",  "dd",      "desc", "details",
-      "div",      "dl",      "dt",    "figure", "g",      "h1",    "h2",      "h3",   "head",
-      "header",   "html",    "li",    "line",   "main",   "meta",  "p",       "path", "pre",
-      "rect",     "section", "small", "span",   "strong", "style", "summary", "svg",  "table",
-      "tbody",    "td",      "text",  "th",     "thead",  "title", "tr",      "ul"};
+      "!DOCTYPE", "a",      "body",    "br",      "circle", "clipPath", "figcaption", "code",
+      "dd",       "desc",   "details", "div",     "dl",     "dt",       "figure",     "g",
+      "h1",       "h2",     "h3",      "head",    "header", "html",     "li",         "line",
+      "main",     "meta",   "p",       "path",    "pre",    "rect",     "section",    "small",
+      "span",     "strong", "style",   "summary", "svg",    "table",    "tbody",      "td",
+      "text",     "th",     "thead",   "title",   "tr",     "ul"};
   const std::regex tag("</?([!A-Za-z][A-Za-z0-9]*)");
   for (std::sregex_iterator it(page.begin(), page.end(), tag), end; it != end; ++it) {
     EXPECT_TRUE(known.count((*it)[1])) << (*it)[0];
@@ -191,11 +201,45 @@ TEST_F(ReportTest, IdsAreUnique) {
 
 TEST_F(ReportTest, FetchesNothingAndRunsNothing) {
   const std::string page = report(SyntheticSweep::of_four());
-  for (const char* part :
-       {"http://", "https://", "<script", "<link", "<img", "url(", "@import", "src="}) {
+  for (const char* part : {"http://", "https://", "<script", "<link", "<img", "url(h", "url('",
+                           "url(\"", "@import", "src="}) {
     EXPECT_FALSE(has(page, part)) << part;
   }
   EXPECT_TRUE(has(page, "default-src 'none'"));
+}
+
+TEST_F(ReportTest, EveryFigureLinksToATableThatIsThere) {
+  SyntheticSweep sweep = SyntheticSweep::of_four();
+  sweep.target.value = 1.1;  // reached, so that its charts are there
+  const std::string page = report(sweep);
+  const std::map<std::string, std::string> written = files();
+  int64_t figures = 0;
+  const std::regex link("<figcaption><a href=\"([a-z_]+\\.csv)\">");
+  for (size_t at = page.find("<figure"); at != std::string::npos;
+       at = page.find("<figure", at + 1)) {
+    const std::string html = page.substr(at, page.find("</figure>", at) - at);
+    const size_t caption = html.find("<figcaption>");
+    ASSERT_NE(caption, std::string::npos) << html.substr(0, 200);
+    std::smatch match;
+    const std::string rest = html.substr(caption);
+    ASSERT_TRUE(std::regex_search(rest, match, link)) << rest;
+    EXPECT_TRUE(written.contains(match[1])) << match[1];
+    ++figures;
+  }
+  EXPECT_GT(figures, 15);
+}
+
+TEST_F(ReportTest, ShowsTheEndOfTrainingByItselfWhereItWasEvaluatedOften) {
+  SyntheticSweep sweep = SyntheticSweep::of_four();
+  EXPECT_FALSE(has(report(sweep), "id=\"val_loss-end\""));
+  sweep.evaluations = {0, 100, 160, 170, 180, 190, 200};
+  EXPECT_TRUE(has(report(sweep), "id=\"val_loss-end\""));
+}
+
+TEST_F(ReportTest, MarksOptionsThatDifferFromTheReference) {
+  const std::string page = report(SyntheticSweep::of_four());
+  EXPECT_TRUE(has(page, "AdamW<small>reference</small>"));
+  EXPECT_TRUE(has(page, "≠</span>"));
 }
 
 TEST_F(ReportTest, ListsEveryRunWithoutAResultWithItsReason) {
@@ -238,16 +282,37 @@ TEST_F(ReportTest, MarksSecondsMeasuredInCompany) {
   EXPECT_TRUE(has(page, "† Some of these runs shared the machine"));
 }
 
+TEST_F(ReportTest, ShowsTheStepsThatWereTimedAloneAndTheirMemory) {
+  SyntheticSweep sweep = SyntheticSweep::of_four();
+  sweep.in_company = true;
+  const RunFolder folder = write_synthetic_folder(root_, sweep);
+  Timing timing;
+  timing.steps = {{0.001, 0.01, 0.02, 0.03, 0.004}};
+  timing.weight_bytes = timing.gradient_bytes = 4'000'000;
+  timing.optimizer_bytes = 8'500'000;
+  timing.machine = {{"vector_instructions", "AVX2"},
+                    {"device", "cpu"},
+                    {"cpu", "Synthetic 9000"},
+                    {"cores", 2},
+                    {"threads", 1}};
+  for (const PlannedRun& run : read_plan(folder).runs)
+    write_timing(SegmentFolder(folder, run.segments[0]).timing(), timing);
+  write_report(folder);
+  const std::string page = read_file(folder.report_page());
+  EXPECT_FALSE(has(page, "† shared machine"));
+  EXPECT_FALSE(has(page, "<tr class=\"warns\"><th scope=\"row\">F20</th>"));
+  EXPECT_TRUE(has(page, "times the median step timed alone"));
+  EXPECT_TRUE(has(page, "rest of<br>the update"));
+  EXPECT_TRUE(has(page, "65.0 to 65.0"));
+  EXPECT_TRUE(has(page, ">8.50<")) << "megabytes of state";
+}
+
 TEST_F(ReportTest, TheSameFolderGivesTheSameBytes) {
   const SyntheticSweep sweep = hostile_sweep();
-  const std::string page = report(sweep, bad_ends(sweep));
-  const RunFolder folder(root_);
-  const std::string runs = read_file(folder.runs_csv());
-  const std::string evaluations = read_file(folder.evaluations_csv());
-  write_report(folder);
-  EXPECT_EQ(read_file(folder.report_page()), page);
-  EXPECT_EQ(read_file(folder.runs_csv()), runs);
-  EXPECT_EQ(read_file(folder.evaluations_csv()), evaluations);
+  report(sweep, bad_ends(sweep));
+  const auto before = files();
+  write_report(RunFolder(root_));
+  EXPECT_TRUE(files() == before);
 }
 
 // Numbers as most of Europe writes them.
@@ -259,13 +324,16 @@ struct CommaNumbers : std::numpunct<char> {
 
 TEST_F(ReportTest, NumbersDoNotDependOnTheLocale) {
   const SyntheticSweep sweep = SyntheticSweep::of_four();
-  const std::string page = report(sweep);
-  const std::string runs = read_file(RunFolder(root_).runs_csv());
+  report(sweep);
+  const auto plain = files();
+  for (const char* name : {"index.html", "runs.csv", "evaluations.csv", "updates.csv", "arms.csv",
+                           "pairs.csv", "checks.csv", "trials.csv"}) {
+    EXPECT_TRUE(plain.contains(name)) << name;
+  }
   const std::locale before = std::locale::global(std::locale(std::locale(), new CommaNumbers));
   write_report(RunFolder(root_));
   std::locale::global(before);
-  EXPECT_EQ(read_file(RunFolder(root_).report_page()), page);
-  EXPECT_EQ(read_file(RunFolder(root_).runs_csv()), runs);
+  for (const auto& [name, text] : files()) EXPECT_TRUE(text == plain.at(name)) << name;
 }
 
 TEST_F(ReportTest, EveryRunAndEvaluationIsInTheCsvFiles) {

@@ -9,6 +9,8 @@
 #include "record/events.h"
 #include "record/outcome.h"
 #include "reports/company.h"
+#include "reports/decimate.h"
+#include "reports/probe.h"
 
 namespace draftlab {
 namespace {
@@ -39,8 +41,18 @@ void add_gradients(const Metrics& metrics, double base_rate, Result& result) {
   }
 }
 
+constexpr size_t kScheduleColumns = 200;  // as fine as a chart can show it
+
+void add_schedule(const Metrics& metrics, double base_rate, Result& result) {
+  std::vector<Point> schedule;
+  for (const StepRow& row : metrics.steps)
+    schedule.push_back({static_cast<double>(row.step), row.learning_rate / base_rate});
+  schedule = decimated(schedule, kScheduleColumns);
+  result.schedule.insert(result.schedule.end(), schedule.begin(), schedule.end());
+}
+
 // Appends one segment's numbers to the run's.
-void add_metrics(const Metrics& metrics, const SegmentConfig& config, Result& result,
+void add_metrics(Metrics metrics, const SegmentConfig& config, Result& result,
                  int64_t& clipped_steps) {
   for (const StepRow& row : metrics.steps) {
     result.steps = row.step;
@@ -53,11 +65,12 @@ void add_metrics(const Metrics& metrics, const SegmentConfig& config, Result& re
   result.train_seconds = result.data_seconds + result.model_seconds + result.optimizer_seconds;
   result.updates.insert(result.updates.end(), metrics.updates.begin(), metrics.updates.end());
   add_gradients(metrics, config.optimizer.learning_rate(), result);
-  for (const EvaluationRow& row : metrics.evaluations) {
+  add_schedule(metrics, config.optimizer.learning_rate(), result);
+  for (EvaluationRow& row : metrics.evaluations) {
     auto& rows = row.split == "tuning" ? result.tuning : result.held_out;
     // A segment evaluates its first step again, which is its parent's last.
     if (!rows.empty() && rows.back().step >= row.step) continue;
-    rows.push_back(row);
+    rows.push_back(std::move(row));
   }
 }
 
@@ -79,11 +92,15 @@ void describe_end(const std::optional<Outcome>& outcome, bool started, Result& r
 
 void load_segments(const RunFolder& folder, const Configs& configs, Result& result) {
   int64_t clipped_steps = 0;
-  for (const std::string& id : result.segments) {
+  for (size_t i = 0; i < result.segments.size(); ++i) {
+    const std::string& id = result.segments[i];
     const SegmentFolder segment(folder, id);
+    if (fs::exists(segment.transfer()))
+      result.stages[i].transfer = read_transfer(segment.transfer());
     const bool started = fs::exists(segment.metrics());
     if (started)
       add_metrics(read_metrics(segment.metrics()), *configs.at(id), result, clipped_steps);
+    read_timing(segment.timing());  // a broken one is told here
     if (fs::exists(segment.baselines())) result.baselines = read_baselines(segment.baselines());
     if (fs::exists(segment.provenance())) {
       const Json provenance = read_json(segment.provenance());
@@ -114,11 +131,24 @@ void find_target(const TargetLevel& target, Result& result) {
       return at;
     };
     result.steps_to_target = crossing(Clock::kSteps);
+    result.tokens_to_target = crossing(Clock::kTokens);
     result.seconds_to_target = crossing(Clock::kSeconds);
   }
 }
 
 }  // namespace
+
+double time_of(const EvaluationRow& row, Clock clock) {
+  switch (clock) {
+    case Clock::kSteps:
+      return static_cast<double>(row.step);
+    case Clock::kTokens:
+      return static_cast<double>(row.tokens);
+    case Clock::kSeconds:
+      return row.train_seconds;
+  }
+  return kNaN;
+}
 
 double Result::first(Split split, Measure measure) const {
   return rows(split).empty() ? kNaN : value_of(rows(split).front(), measure);
@@ -133,11 +163,16 @@ double Result::final(Split split, Measure measure) const {
   return last(split, measure);
 }
 
+const std::optional<double>& Result::to_target(Clock clock) const {
+  return clock == Clock::kSteps    ? steps_to_target
+         : clock == Clock::kTokens ? tokens_to_target
+                                   : seconds_to_target;
+}
+
 std::vector<Point> Result::curve(Measure measure, Clock clock) const {
   std::vector<Point> points;
   for (const EvaluationRow& row : held_out) {
-    points.push_back({clock == Clock::kSteps ? static_cast<double>(row.step) : row.train_seconds,
-                      value_of(row, measure)});
+    points.push_back({time_of(row, clock), value_of(row, measure)});
   }
   return points;
 }
@@ -150,37 +185,41 @@ std::string seed_text(const Seeds& seeds) {
          ", noise " + std::to_string(seeds.noise);
 }
 
-bool operator==(const Seeds& a, const Seeds& b) {
-  return a.weights == b.weights && a.data == b.data && a.noise == b.noise;
-}
-
 std::vector<Result> load_results(const RunFolder& folder, const PlanRecord& plan) {
   Configs configs;
   for (const PlannedSegment& segment : plan.segments) configs[segment.id] = &segment.config;
-  const std::map<std::string, bool> in_company = segments_in_company(read_events(folder.events()));
+  const std::vector<WorkerEvent> events = read_events(folder.events());
+  const std::map<std::string, bool> in_company = segments_in_company(events);
+  std::map<std::string, int64_t> starts;  // of workers
+  for (const WorkerEvent& event : events) ++starts[event.segment];
 
+  const Timings timings = load_timings(folder, plan);
   std::vector<Result> results;
   for (const PlannedRun& run : plan.runs) {
     Result result;
     result.run = run.name;
     result.arm = run.arm;
     result.point = run.point;
+    result.phase = run.phase;
     result.optimizer = run.optimizer;
     result.seeds = run.seeds;
     result.segments = run.segments;
     result.config = *configs.at(run.segments.back());
+    for (const std::string& id : run.segments) result.stages.push_back({*configs.at(id), {}});
+    for (const std::string& id : run.segments) {
+      const auto found = in_company.find(id);
+      if (found == in_company.end()) continue;
+      result.resumed |= starts[id] > 1;
+      result.alone = result.alone.value_or(true) && !found->second;
+    }
     // One broken file must not hide the other runs.
     try {
       load_segments(folder, configs, result);
+      apply_timings(timings, result);
       find_target(plan.target, result);
     } catch (const Error& error) {
       result.outcome = "unreadable";
       result.reason = error.what();
-    }
-    for (const std::string& id : run.segments) {
-      const auto found = in_company.find(id);
-      if (found == in_company.end()) continue;
-      result.alone = result.alone.value_or(true) && !found->second;
     }
     results.push_back(std::move(result));
   }

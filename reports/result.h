@@ -8,13 +8,17 @@
 #include "record/metrics.h"
 #include "record/plan.h"
 #include "record/run_folder.h"
+#include "record/timing.h"
+#include "record/transfer.h"
 #include "reports/measure.h"
 #include "reports/statistics.h"
 
 namespace draftlab {
 
 enum class Split { kHeldOut, kTuning };
-enum class Clock { kSteps, kSeconds };
+enum class Clock { kSteps, kTokens, kSeconds };
+// Of an evaluation: steps, supervised tokens or seconds of training before it.
+double time_of(const EvaluationRow& row, Clock clock);
 
 // The steps from one evaluation to the next.
 struct GradientRow {
@@ -24,13 +28,21 @@ struct GradientRow {
   double schedule = 0;       // factor on the rate at `step`; NaN where the rate is 0
 };
 
+// What a run trained with from one switch to the next.
+struct RunStage {
+  SegmentConfig config;
+  std::vector<TransferRow> transfer;  // what became of the optimizer state of the stage before
+};
+
 // One run (one curve) with all its numbers and identities; a report is computed from these alone.
 struct Result {
-  std::string run, arm, point;  // as in PlannedRun
+  std::string run, arm, point, phase;  // as in PlannedRun
+  std::string folder;                  // as Source::label (study.h)
   OptimizerConfig optimizer;
   Seeds seeds;
   std::vector<std::string> segments;
   SegmentConfig config;  // of the last segment
+  std::vector<RunStage> stages;  // one for each segment
 
   // "done", "diverged", "failed", "interrupted" as the worker wrote it; "unfinished" (no outcome
   // yet), "not started", "unreadable" (a file of it is broken).
@@ -40,20 +52,27 @@ struct Result {
   bool diverged() const { return outcome == "diverged"; }
 
   int64_t steps = 0, tokens = 0;
-  double train_seconds = 0;  // data + model + optimizer
+  // Data + model + optimizer, as measured; or, where `seconds_from_probe`, what the steps would have
+  // taken alone (reports/probe.h), here and in the evaluations.
+  double train_seconds = 0;
   double data_seconds = 0, model_seconds = 0, optimizer_seconds = 0;
   double clipped_share = 0;       // of steps; NaN without steps
   int64_t peak_memory_bytes = 0;  // largest over its segments; 0: not known
   std::string weights_hash;
   std::optional<bool> alone;  // false: another worker ran beside it; nothing: not recorded
+  std::optional<Timing> probe;      // of the last segment's steps, or of steps like them
+  bool seconds_from_probe = false;  // it was not alone, and all its stages have a timing
+  bool resumed = false;             // a worker of it started where another had stopped
   std::vector<EvaluationRow> held_out, tuning;  // in step order
   std::vector<UpdateRow> updates;               // in step order; empty in old folders
   std::vector<GradientRow> gradients;           // one for each evaluated step but the first
+  std::vector<Point> schedule;  // factor on the rate against steps, thinned out (decimate.h)
   std::optional<Baselines> baselines;
   JsonObject provenance;  // of the last segment that has one
 
   // Infinity: not reached, or diverged. Nothing: no target, or the run may still get there.
-  std::optional<double> steps_to_target, seconds_to_target;
+  std::optional<double> steps_to_target, tokens_to_target, seconds_to_target;
+  const std::optional<double>& to_target(Clock clock) const;
 
   const std::vector<EvaluationRow>& rows(Split split) const {
     return split == Split::kHeldOut ? held_out : tuning;
@@ -68,7 +87,6 @@ struct Result {
 
 // "1" where the three seeds are equal, else "weights 1, data 2, noise 3".
 std::string seed_text(const Seeds& seeds);
-bool operator==(const Seeds& a, const Seeds& b);
 
 // One Result per planned run, in the plan's order, whatever state its folder is in.
 std::vector<Result> load_results(const RunFolder& folder, const PlanRecord& plan);

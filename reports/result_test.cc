@@ -25,7 +25,7 @@ class ResultTest : public ::testing::Test {
 
   std::vector<Result> load(const std::vector<SyntheticEnd>& ends = {}) {
     const RunFolder folder = write_synthetic_folder(root_, sweep_, ends);
-    return load_results(folder, read_plan(folder.plan()));
+    return load_results(folder, read_plan(folder));
   }
 
   std::filesystem::path root_;
@@ -132,14 +132,14 @@ TEST_F(ResultTest, RunsThatOverlappedWereNotAloneAndWithoutEventsNobodyKnows) {
   std::filesystem::remove_all(root_);
   const RunFolder folder = write_synthetic_folder(root_, sweep_);
   std::filesystem::remove(folder.events());
-  EXPECT_FALSE(load_results(folder, read_plan(folder.plan()))[0].alone.has_value());
+  EXPECT_FALSE(load_results(folder, read_plan(folder))[0].alone.has_value());
 }
 
 TEST_F(ResultTest, ARunOfTwoSegmentsIsOneCurve) {
   // Splits the finished run of seed 1 at step 100 into a parent and a child.
   sweep_.seeds = 1;
   const RunFolder folder = write_synthetic_folder(root_, sweep_);
-  PlanRecord plan = read_plan(folder.plan());
+  PlanRecord plan = read_plan(folder);
   const SegmentFolder whole(folder, plan.runs[0].segments[0]);
   const Metrics metrics = read_metrics(whole.metrics());
   PlannedSegment parent = plan.segments[0], child = plan.segments[0];

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "base/number_text.h"
-#include "reports/acceptance.h"
+#include "reports/acceptance_summary.h"
 #include "reports/answer.h"
 #include "reports/drawing.h"
 #include "reports/html.h"
@@ -10,46 +10,11 @@
 namespace draftlab {
 namespace {
 
-// Blocks and matches of each prompt, all finished seeds together; empty where a run has none.
-struct PromptCounts {
-  std::vector<int64_t> blocks, matches;
-};
-
-PromptCounts prompt_counts(const Setting& setting) {
-  PromptCounts sum;
-  for (const Result* run : setting.finished) {
-    if (run->held_out.empty()) return {};
-    const EvaluationRow& row = run->held_out.back();
-    if (sum.blocks.empty()) sum.blocks.resize(row.prompt_blocks.size());
-    sum.matches.resize(sum.blocks.size());
-    if (row.prompt_blocks.size() != sum.blocks.size() ||
-        row.prompt_matches.size() != sum.blocks.size()) {
-      return {};
-    }
-    for (size_t i = 0; i < sum.blocks.size(); ++i) {
-      sum.blocks[i] += row.prompt_blocks[i];
-      sum.matches[i] += row.prompt_matches[i];
-    }
-  }
-  return sum;
-}
-
 std::string cell(const PromptMean& mean) {
-  if (mean.prompts == 0) return "–";
   std::string text = fixed(mean.value, 3);
   if (!std::isnan(mean.low))
     text += "<small>" + fixed(mean.low, 3) + " to " + fixed(mean.high, 3) + "</small>";
   return text;
-}
-
-// Mean over the finished runs of a function of their last evaluation.
-template <typename Get>
-std::string mean_cell(const Setting& setting, const Get& get) {
-  std::vector<double> values;
-  for (const Result* run : setting.finished) {
-    values.push_back(run->held_out.empty() ? NAN : get(run->held_out.back()));
-  }
-  return fixed(estimate(values).mean, 3);
 }
 
 }  // namespace
@@ -61,24 +26,12 @@ std::string acceptance_section(const Study& study) {
   for (const Arm& arm : study.summary.arms) {
     if (arm.chosen() == nullptr) continue;
     any = true;
-    const Setting& setting = *arm.chosen();
-    const PromptCounts counts = prompt_counts(setting);
-    const bool known = !counts.blocks.empty();
-    const auto row_value = [](double EvaluationRow::*value) {
-      return [value](const EvaluationRow& row) { return row.*value; };
-    };
-    const PromptMean pooled = pooled_acceptance_length(counts.blocks, counts.matches);
-    table.row(
-        {look_sample(arm.look) + " " + escape(arm.name),
-         known ? cell(pooled) : mean_cell(setting, row_value(&EvaluationRow::acceptance_length)),
-         known ? cell(per_prompt_acceptance_length(counts.blocks, counts.matches))
-               : mean_cell(setting, row_value(&EvaluationRow::acceptance_length_per_prompt)),
-         mean_cell(
-             setting,
-             [](const EvaluationRow& row) { return product_acceptance_length(row.slot_accuracy); }),
-         mean_cell(setting,
-                   [](const EvaluationRow& row) { return marginal_accuracy(row.slot_accuracy); }),
-         known ? std::to_string(pooled.prompts) : "not recorded"});
+    const AcceptanceSummary acceptance = acceptance_of(*arm.chosen());
+    const int64_t prompts = acceptance.pooled.prompts;
+    table.row({look_sample(arm.look) + " " + escape(arm.name), cell(acceptance.pooled),
+               cell(acceptance.per_response), fixed(acceptance.product, 3),
+               fixed(acceptance.marginal, 3),
+               prompts > 0 ? std::to_string(prompts) : "not recorded"});
   }
   if (!any) return "";
   return section(

@@ -101,6 +101,8 @@ std::string difference_cell(const std::vector<Comparison>& all, const Arm& arm,
          "</small>";
 }
 
+}  // namespace
+
 std::string differences(const Study& study) {
   const Summary& summary = study.summary;
   const Arm& reference = summary.arms[summary.reference];
@@ -136,24 +138,31 @@ std::string differences(const Study& study) {
              "note");
 }
 
-}  // namespace
-
 std::string overview(const Study& study) {
   std::string arms;
   for (const Arm& arm : study.summary.arms) arms += (arms.empty() ? "" : " · ") + arm.name;
   std::string html = "<header>\n<p class=\"kicker\">draftlab report</p>\n<h1>" +
                      escape(study.plan.name) + "</h1>\n<dl class=\"facts\">\n";
   html += fact("Compared", arms);
-  html += fact("Target", target_fact(study.store));
-  html += fact("Store", store_fact(study.store));
+  html += fact("Runs", runs_fact(study));
+  if (study.sources.size() > 1) {
+    std::vector<std::string> folders;
+    for (const Source& source : study.sources) folders.push_back(source.label);
+    html += fact("Folders", joined(folders));
+  }
+  html += "</dl>\n";
+  std::string setup = fact("Target", target_fact(study.store));
+  setup += fact("Store", store_fact(study.store));
   if (!study.results.empty()) {
     const SegmentConfig& config = study.results.front().config;
-    html += fact("Drafter", drafter_fact(study.store, config.drafter));
-    html += fact("Training", training_fact(config.training));
-    html += fact("Evaluation", evaluation_fact(study, config));
+    setup += fact("Drafter", drafter_fact(study.store, config.drafter));
+    setup += fact("Training", training_fact(config.training));
+    setup += fact("Evaluation", evaluation_fact(study, config));
   }
-  html += fact("Runs", runs_fact(study));
-  return html + "</dl>\n</header>\n";
+  return html +
+         details("Target, store, drafter, training, evaluation",
+                 "<dl class=\"facts\">\n" + setup + "</dl>\n", "figures") +
+         "</header>\n";
 }
 
 std::string answer_section(const Study& study) {
@@ -168,7 +177,7 @@ std::string answer_section(const Study& study) {
         "is read off in the middle of its schedule, by straight lines between its evaluations.",
         "note");
   }
-  return section("answer", "Answer", html + differences(study));
+  return section("answer", "Answer", html);
 }
 
 }  // namespace draftlab

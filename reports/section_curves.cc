@@ -1,5 +1,7 @@
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/number_text.h"
 #include "reports/answer.h"
@@ -12,18 +14,42 @@
 namespace draftlab {
 namespace {
 
+struct ClockText {
+  std::string id, label, unit;
+};
+
+ClockText text_of(Clock clock) {
+  switch (clock) {
+    case Clock::kSteps:
+      return {"steps", "training steps", "steps"};
+    case Clock::kTokens:
+      return {"tokens", "supervised tokens trained on", "tokens"};
+    case Clock::kSeconds:
+      return {"seconds", "training seconds", "seconds"};
+  }
+  return {};
+}
+
+Band band_of(const Arm& arm, const std::vector<CurvePoint>& curve) {
+  Band band{arm.look, {}};
+  for (const CurvePoint& point : curve) band.points.push_back({point.x, point.y.low, point.y.high});
+  return band;
+}
+
 LineChart curve_chart(const Study& study, Measure measure, Clock clock) {
   const Summary& summary = study.summary;
   const MeasureKind& kind = kind_of(measure);
-  const bool steps = clock == Clock::kSteps;
+  const ClockText text = text_of(clock);
   LineChart chart;
-  chart.text.id = kind.key + (steps ? "-steps" : "-seconds");
-  chart.text.x_label = steps ? "training steps" : "training seconds";
-  chart.text.title = capitalized(kind.name) + " against " + (steps ? "steps" : "seconds");
+  chart.text.id = kind.key + "-" + text.id;
+  chart.text.x_label = text.label;
+  chart.text.title = capitalized(kind.name) + " against " + text.unit;
   chart.text.description = "Held-out " + kind.name + " against " + chart.text.x_label +
                            " for the chosen setting of each arm: thick lines are means over "
-                           "seeds, thin lines single seeds.";
-  if (!steps && shared_machine(summary)) chart.text.mark = "\u2020 shared machine";
+                           "seeds with their 95 % intervals as bands, thin lines single seeds.";
+  chart.text.csv = "evaluations.csv";
+  if (clock == Clock::kSeconds && shared_machine(summary))
+    chart.text.mark = "\u2020 shared machine";
   for (const Arm& arm : summary.arms) {
     if (arm.chosen() == nullptr) continue;
     const auto& runs = arm.chosen()->finished;
@@ -32,8 +58,10 @@ LineChart curve_chart(const Study& study, Measure measure, Clock clock) {
       chart.series.push_back(
           {arm.look, run->run, run->curve(measure, clock), Series::Stroke::kSeed});
     }
-    chart.series.push_back(
-        {arm.look, arm.name, mean_curve(runs, measure, clock), Series::Stroke::kMean});
+    const std::vector<CurvePoint> curve = curve_estimates(runs, measure, clock);
+    if (static_cast<int64_t>(runs.size()) >= kFewestForInterval)
+      chart.bands.push_back(band_of(arm, curve));
+    chart.series.push_back({arm.look, arm.name, means(curve), Series::Stroke::kMean});
   }
   if (measure == Measure::kLoss) use_log_scale_if_wide(chart);
   if (measure == Measure::kAcceptanceLength && summary.baselines) {
@@ -46,13 +74,81 @@ LineChart curve_chart(const Study& study, Measure measure, Clock clock) {
   return chart;
 }
 
+bool same_schedule(const std::vector<Point>& a, const std::vector<Point>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Point& p, const Point& q) {
+    return p.x == q.x && std::abs(p.y - q.y) < 1e-6;
+  });
+}
+
+// The schedule of each arm, as its first finished run logged it; one line where all are equal.
+LowerPlot schedules(const Summary& summary) {
+  LowerPlot plot;
+  plot.label = "learning rate / its base rate";
+  bool equal = true;
+  for (const Arm& arm : summary.arms) {
+    if (arm.chosen() == nullptr || arm.chosen()->finished.empty()) continue;
+    plot.series.push_back(
+        {arm.look, arm.name, arm.chosen()->finished.front()->schedule, Series::Stroke::kLine});
+    equal &= same_schedule(plot.series.front().points, plot.series.back().points);
+  }
+  if (equal && plot.series.size() > 1) {
+    plot.series.resize(1);
+    plot.series.front().stroke = Series::Stroke::kPlain;
+    plot.label += ", the same for all arms";
+  }
+  return plot;
+}
+
+constexpr double kEnd = 0.2;            // of training, shown closer
+constexpr int64_t kFewestInTheEnd = 3;  // evaluations; of fewer the final values tell all
+
+// The last part of training by itself; nothing where it holds too few evaluations.
+std::optional<LineChart> end_chart(const Study& study, Measure measure) {
+  LineChart chart = curve_chart(study, measure, Clock::kSteps);
+  double last = 0;
+  for (const Series& series : chart.series) {
+    for (const Point& point : series.points) last = std::max(last, point.x);
+  }
+  chart.x_from = (1 - kEnd) * last;
+  int64_t most = 0;
+  for (const Series& series : chart.series) {
+    most = std::max(most, std::count_if(series.points.begin(), series.points.end(),
+                                        [&](const Point& p) { return p.x >= chart.x_from; }));
+  }
+  if (most < kFewestInTheEnd) return std::nullopt;
+  const MeasureKind& kind = kind_of(measure);
+  chart.text.id = kind.key + "-end";
+  chart.text.title = capitalized(kind.name) + ", the last fifth of training";
+  chart.text.description += " Only the last fifth of training is shown, on its own scale.";
+  chart.y_scale = Scale::kLinear;
+  // One point before the window, so that lines enter it.
+  for (Series& series : chart.series) {
+    auto inside = std::find_if(series.points.begin(), series.points.end(),
+                               [&](const Point& p) { return p.x >= chart.x_from; });
+    if (inside != series.points.begin()) --inside;
+    series.points.erase(series.points.begin(), inside);
+  }
+  for (Band& band : chart.bands) {
+    auto inside = std::find_if(band.points.begin(), band.points.end(),
+                               [&](const Band::At& at) { return at.x >= chart.x_from; });
+    if (inside != band.points.begin()) --inside;
+    band.points.erase(band.points.begin(), inside);
+  }
+  return chart;
+}
+
+std::string charts_against(const Study& study, Clock clock) {
+  return side_by_side(curve_chart(study, Measure::kAcceptanceLength, clock),
+                      curve_chart(study, Measure::kLoss, clock));
+}
+
 }  // namespace
 
 bool shared_machine(const Summary& summary) {
   for (const Arm& arm : summary.arms) {
     if (arm.chosen() == nullptr) continue;
     for (const Result* run : arm.chosen()->finished) {
-      if (run->alone == false) return true;
+      if (run->alone == false && !run->seconds_from_probe) return true;
     }
   }
   return false;
@@ -69,71 +165,34 @@ std::string legend(const Summary& summary) {
   return html + "</ul>\n";
 }
 
-std::string charts_side_by_side(const std::string& first, const std::string& second) {
-  return "<div class=\"pair\">\n<figure>" + first + "</figure>\n<figure>" + second +
-         "</figure>\n</div>\n";
-}
-
 std::string curves_section(const Study& study) {
   const Summary& summary = study.summary;
   if (std::isnan(summary.equal_seconds)) {
     return section("curves", "Curves", paragraph("No run has finished yet."));
   }
-  std::string html = legend(summary);
-  for (Measure measure : {Measure::kAcceptanceLength, Measure::kLoss}) {
-    html += charts_side_by_side(svg(curve_chart(study, measure, Clock::kSteps)),
-                                svg(curve_chart(study, measure, Clock::kSeconds)));
-  }
+  LineChart acceptance = curve_chart(study, Measure::kAcceptanceLength, Clock::kSteps);
+  LineChart loss = curve_chart(study, Measure::kLoss, Clock::kSteps);
+  acceptance.lower = loss.lower = schedules(summary);
+  std::string html = legend(summary) + side_by_side(acceptance, loss);
+  html += charts_against(study, Clock::kSeconds);
+  const auto acceptance_end = end_chart(study, Measure::kAcceptanceLength);
+  const auto loss_end = end_chart(study, Measure::kLoss);
+  if (acceptance_end && loss_end)
+    html +=
+        details("The last fifth of training", side_by_side(*acceptance_end, *loss_end), "figures");
+  html += details("Against training tokens", charts_against(study, Clock::kTokens), "figures");
   std::string note =
       "Held-out split. Thick lines with markers: mean over seeds, at its evaluations; thin lines: "
-      "single seeds. Nothing is smoothed. Seconds are those of training alone: reading data, "
-      "forward and backward, and the optimizer; evaluation and checkpoints are off the clock.";
+      "single seeds; bands: 95 % Student-t interval of the mean, from three seeds on. Nothing is "
+      "smoothed. Seconds are those of training alone: reading data, "
+      "forward and backward, and the optimizer; evaluation and checkpoints are off the clock; <a "
+      "href=\"#seconds\">Seconds per step</a> says how they were measured.";
   if (shared_machine(summary)) {
     note +=
         " <strong>† Some of these runs shared the machine with another run, so their seconds are "
         "longer than alone.</strong>";
   }
   return section("curves", "Loss and acceptance length", html + paragraph(note, "note"));
-}
-
-std::string survival_section(const Study& study) {
-  const Summary& summary = study.summary;
-  LineChart chart;
-  chart.text = {"survival", "Share of blocks whose slots 1..k are all right",
-                "For each slot k of the block, the share of held-out blocks whose slots 1 to k all "
-                "match the data, at the end of training.",
-                "slot k", ""};
-  chart.y_from_zero = true;
-  std::vector<std::string> head = {"arm"};
-  for (const Arm& arm : summary.arms) {
-    if (arm.chosen() == nullptr) continue;
-    const auto& runs = arm.chosen()->finished;
-    for (const Result* run : runs) {
-      if (runs.size() < 2) break;
-      chart.series.push_back({arm.look, run->run, survival(*run), Series::Stroke::kSeed});
-    }
-    chart.series.push_back({arm.look, arm.name, mean_survival(runs), Series::Stroke::kMean});
-    const std::vector<Point>& mean = chart.series.back().points;
-    while (head.size() <= mean.size()) {
-      head.push_back("slot " + std::to_string(head.size()));
-      chart.x_ticks.push_back(number_tick(static_cast<double>(head.size() - 1)));
-    }
-  }
-  if (chart.series.empty()) return "";
-  HtmlTable table(head);
-  for (const Series& series : chart.series) {
-    if (series.stroke != Series::Stroke::kMean) continue;
-    std::vector<std::string> cells = {look_sample(series.look) + " " + escape(series.name)};
-    for (const Point& point : series.points) cells.push_back(fixed(point.y, 3));
-    cells.resize(head.size(), "–");
-    table.row(cells);
-  }
-  return section(
-      "slots", "Acceptance per slot",
-      "<figure class=\"single\">" + svg(chart) + "</figure>\n" + table.html() +
-          paragraph("Acceptance length is 1 plus the sum of these shares: the token that "
-                    "the target itself adds is counted.",
-                    "note"));
 }
 
 }  // namespace draftlab

@@ -72,10 +72,11 @@ std::string options_section(const Study& study) {
   std::vector<std::map<std::string, std::string>> options;
   std::map<std::string, bool> keys;
   std::vector<std::string> head = {"option"};
-  for (const Arm& arm : arms) {
-    options.push_back(options_of(arm));
+  const size_t reference = study.summary.reference;
+  for (size_t i = 0; i < arms.size(); ++i) {
+    options.push_back(options_of(arms[i]));
     for (const auto& [key, value] : options.back()) keys[key] = true;
-    head.push_back(escape(arm.name));
+    head.push_back(escape(arms[i].name) + (i == reference ? "<small>reference</small>" : ""));
   }
   HtmlTable different(head, 99), same({"option", "value"}, 99);
   for (const auto& [key, ignored] : keys) {
@@ -88,16 +89,25 @@ std::string options_section(const Study& study) {
                                    [&](const std::string& cell) { return cell == cells[1]; });
     if (equal) {
       same.row({cells[0], cells[1]});
-    } else {
-      different.row(cells);
+      continue;
     }
+    const std::string expected = cells[1 + reference];
+    for (size_t i = 1; i < cells.size(); ++i) {
+      if (cells[i] != expected)
+        cells[i] = "<span class=\"differs\" title=\"differs from the reference\">≠</span>\u00a0" +
+                   cells[i];
+    }
+    different.row(cells);
   }
-  return section("options", "Options",
-                 paragraph("Resolved values at the chosen setting, defaults included; in brackets "
-                           "what was tried. – means that the optimizer has no such option.",
-                           "note") +
-                     "<h3>Different between arms</h3>\n" + different.html() +
-                     "<h3>The same in every arm</h3>\n" + same.html());
+  return section(
+      "options", "Options",
+      paragraph(
+          "Resolved values at the chosen setting, defaults included; in brackets "
+          "what was tried. – means that the optimizer has no such option; ≠ marks what differs "
+          "from the reference.",
+          "note") +
+          "<h3>Different between arms</h3>\n" + different.html() +
+          "<h3>The same in every arm</h3>\n" + same.html());
 }
 
 }  // namespace draftlab

@@ -32,23 +32,31 @@ std::string code(const std::string& text) { return "<code>" + escape(text) + "</
 
 std::string excluded_section(const Study& study) {
   HtmlTable table({"run", "outcome", "steps", "reason"}, 99);
-  int64_t rows = 0;
+  int64_t rows = 0, trials = 0;
   for (const Result& result : study.results) {
+    trials += result.phase == kTrial;
     if (result.done()) continue;
     ++rows;
     table.row({escape(result.run), escape(result.outcome),
                grouped(result.steps) + " of " + grouped(result.config.training.steps),
                escape(result.reason)});
   }
+  const std::string tuning =
+      trials == 0 ? ""
+                  : paragraph(counted(trials, "trial") + " helped to choose the settings and " +
+                              (trials == 1 ? "is" : "are") +
+                              " in no number of the comparison; see Learning rates.");
   if (rows == 0) {
     return section("excluded", "Excluded runs",
-                   paragraph("None: every planned run finished and is in the numbers."));
+                   tuning + paragraph("None" + std::string(trials == 0 ? "" : " of the others") +
+                                      ": every planned run finished and is in the numbers."));
   }
   return section("excluded", "Excluded runs",
-                 table.html() + paragraph("These runs are in no mean and no curve above. Diverged "
-                                          "runs count against their setting and as not having "
-                                          "reached the target.",
-                                          "note"));
+                 tuning + table.html() +
+                     paragraph("These runs are in no mean and no curve above. Diverged "
+                               "runs count against their setting and as not having "
+                               "reached the target.",
+                               "note"));
 }
 
 std::string definitions_section(const Study&) {
@@ -75,7 +83,8 @@ std::string definitions_section(const Study&) {
                      "applied slot after slot from the anchor, on the same blocks.");
   html += definition("Training seconds",
                      "Wall-clock time of training steps: data, forward and backward, optimizer. "
-                     "Evaluation, checkpoints and start-up are off the clock.");
+                     "Evaluation, checkpoints and start-up are off the clock. Of runs that shared "
+                     "the machine: their steps times the median step of the arm timed alone.");
   html +=
       definition("Equal seconds",
                  "The training time at which the fastest run of the compared settings ends. "
@@ -83,7 +92,9 @@ std::string definitions_section(const Study&) {
   html += definition("Setting",
                      "One combination of an arm's options, over all seeds. The chosen "
                      "setting of an arm is the one with the fewest diverged runs and, "
-                     "among those, the best mean over finished seeds.");
+                     "among those, the best mean over finished seeds. In a tuned sweep the trials, "
+                     "on seeds of their own, choose it, and only its runs with fresh seeds are "
+                     "reported.");
   html += definition("± and interval",
                      "± is the standard deviation over seeds. Intervals are 95 % Student-t "
                      "intervals of the mean; of differences, over the per-seed differences of runs "
@@ -110,9 +121,12 @@ std::string provenance_section(const Study& study) {
     }
     table.row({escape(key), cell});
   }
-  table.row({"sweep file", code(plan.sweep_file)});
-  table.row({"store folder", code(plan.store_folder.string())});
-  table.row({"store hash", code(plan.store_hash)});
+  for (const Source& source : study.sources) {
+    const std::string of = source.label.empty() ? "" : " of " + escape(source.label);
+    table.row({"sweep file" + of, code(source.plan.sweep_file)});
+    table.row({"store folder" + of, code(source.plan.store_folder.string())});
+    table.row({"store hash" + of, code(source.plan.store_hash)});
+  }
   table.row({"target hash", code(study.store.target_sha256)});
   table.row({"tokenizer hash", code(study.store.tokenizer_sha256)});
   std::string html = table.html();
@@ -129,7 +143,10 @@ std::string provenance_section(const Study& study) {
               code(result.weights_hash.substr(0, 16))});
   }
   html += details("Segments and weights of every run", runs.html());
-  html += details("The sweep as it was read", "<pre>" + escape(pretty(plan.sweep)) + "</pre>\n");
+  const std::string sweep = study.sources.size() > 1
+                                ? "The sweeps as they were read, with the names of arms as here"
+                                : "The sweep as it was read";
+  html += details(sweep, "<pre>" + escape(pretty(plan.sweep)) + "</pre>\n");
   return section("provenance", "Provenance", html);
 }
 

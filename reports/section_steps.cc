@@ -29,7 +29,7 @@ LineChart best_rate_chart(const StepsStudy& study, const std::string& id) {
                 "The learning rate with the best result for each number of steps, with the exact "
                 "polar factor at the right; small dots are all rates that were tried, rings mark "
                 "best rates at the edge of what was tried.",
-                "steps", ""};
+                "steps", "", "runs.csv"};
   chart.y_scale = Scale::kLog;
   Series tried{0, "", {}, Series::Stroke::kFaint};
   std::map<std::string, size_t> line_of;  // each orthogonalizer's place in the series
@@ -69,7 +69,7 @@ LineChart rate_chart(const StepsStudy& study, const Summary& summary, const std:
                 "Final " + kind.name + " on the " + split +
                     " of every finished run against its learning rate, a line for each number of "
                     "orthogonalization steps; crosses are diverged runs, rings best rates.",
-                "learning rate", ""};
+                "learning rate", "", "runs.csv"};
   std::set<double> rates;
   for (size_t i = 0; i < study.points.size(); ++i) {
     const StepsPoint& point = study.points[i];
@@ -148,7 +148,7 @@ std::string steps_section(const Study& study) {
     for (size_t k = 0; k < one.points.size(); ++k)
       html += "<li>" + look_sample(k) + " " + escape(one.points[k].label) + "</li>\n";
     html += "</ul>\n" +
-            charts_side_by_side(svg(best_rate_chart(one, id)), svg(rate_chart(one, summary, id)));
+            side_by_side(best_rate_chart(one, id), rate_chart(one, summary, id));
     html += points_table(one, summary);
   }
   if (html.empty()) return "";

@@ -7,6 +7,7 @@
 #include "reports/html.h"
 #include "reports/power_law.h"
 #include "reports/sections.h"
+#include "reports/speedup.h"
 
 namespace draftlab {
 namespace {
@@ -15,12 +16,14 @@ DotChart target_chart(const Summary& summary, Clock clock) {
   const bool steps = clock == Clock::kSteps;
   const std::string unit = steps ? "steps" : "seconds";
   DotChart chart;
-  chart.text = {"target-" + unit, "Training " + unit + " to the target",
+  chart.text = {"target-" + unit,
+                "Training " + unit + " to the target",
                 "Training " + unit +
                     " that each run of the chosen setting of each arm needs to "
                     "reach the target; crosses are runs that do not.",
                 "training " + unit,
-                !steps && shared_machine(summary) ? "\u2020 shared machine" : ""};
+                !steps && shared_machine(summary) ? "\u2020 shared machine" : "",
+                "runs.csv"};
   chart.strip = "not reached";
   for (const Arm& arm : summary.arms) {
     if (arm.chosen() == nullptr) continue;
@@ -40,12 +43,21 @@ std::string median_text(double value, const std::string& unit) {
   return std::isinf(value) ? "not reached" : significant(value, 3) + " " + unit;
 }
 
-// "1.4": so many times less than the reference; both ways where one never gets there.
-std::string speedup_cell(double reference, double other) {
-  const double factor = speedup(reference, other);
-  if (std::isnan(factor)) return "–";
-  if (std::isinf(factor)) return "only this arm";
-  return factor == 0 ? "only the reference" : significant(factor, 2);
+// "1.4", so many times less than the reference, or who gets there alone; and below it what the
+// seeds in common say: "1.2 to 1.7, n 3".
+std::string speedup_cell(const Speedup& speedup) {
+  if (std::isnan(speedup.ratio)) return "–";
+  if (std::isinf(speedup.ratio)) return "only this arm";
+  if (speedup.ratio == 0) return "only the reference";
+  const std::string n = std::to_string(speedup.seeds);
+  std::string note = "no seed in common";
+  if (speedup.reached < speedup.seeds)
+    note = std::to_string(speedup.reached) + " of " + n + " seeds";
+  else if (speedup.seeds == 1)
+    note = "one seed";
+  else if (speedup.seeds > 1)
+    note = significant(speedup.low, 3) + " to " + significant(speedup.high, 3) + ", n " + n;
+  return significant(speedup.ratio, 3) + "<small>" + note + "</small>";
 }
 
 // How many times more data the reference would need, if its end points tell.
@@ -76,22 +88,22 @@ std::string data_efficiency_note(const Study& study, const Arm& reference) {
   return paragraph(what + ", by a power law through its end points: " + joined(parts) + ".");
 }
 
-std::string milliseconds(const Sample& sample) {
-  return significant(1000 * sample.estimate.mean, 3);
-}
-
 }  // namespace
 
 std::string target_section(const Study& study) {
   const Summary& summary = study.summary;
   if (study.plan.target.metric.empty()) {
     return section("target", "Time to target",
-                   paragraph("The sweep names no target, so there is none to reach."));
+                   paragraph(study.sources.size() > 1
+                                 ? "The folders name no target in common, so there is none to "
+                                   "reach."
+                                 : "The sweep names no target, so there is none to reach."));
   }
   const Arm& reference = summary.arms[summary.reference];
   const std::string than = "<br>than " + escape(reference.name);
-  HtmlTable table({"arm", "runs that reached it", "median steps", "median seconds",
-                   "times fewer steps" + than, "times fewer seconds" + than});
+  HtmlTable table({"arm", "runs that reached it", "median steps", "median tokens", "median seconds",
+                   "times fewer steps" + than, "times fewer tokens" + than,
+                   "times fewer seconds" + than});
   bool any = false;
   for (const Arm& arm : summary.arms) {
     const Setting* setting = arm.chosen();
@@ -99,63 +111,39 @@ std::string target_section(const Study& study) {
       table.wide_row(escape(arm.name), "no finished run");
       continue;
     }
-    any |= setting->target.reached > 0;
-    table.row(
-        {look_sample(arm.look) + " " + escape(arm.name),
-         std::to_string(setting->target.reached) + " of " + std::to_string(setting->target.of),
-         median_text(setting->target.steps, "steps"), median_text(setting->target.seconds, "s"),
-         reference.chosen() == nullptr
-             ? "–"
-             : speedup_cell(reference.chosen()->target.steps, setting->target.steps),
-         reference.chosen() == nullptr
-             ? "–"
-             : speedup_cell(reference.chosen()->target.seconds, setting->target.seconds)});
+    const TargetCount& target = setting->target;
+    any |= target.reached > 0;
+    std::vector<std::string> cells = {
+        look_sample(arm.look) + " " + escape(arm.name),
+        std::to_string(target.reached) + " of " + std::to_string(target.of),
+        median_text(target.steps, "steps"), median_text(target.tokens, "tokens"),
+        median_text(target.seconds, "s")};
+    for (const Clock clock : {Clock::kSteps, Clock::kTokens, Clock::kSeconds}) {
+      cells.push_back(&arm == &reference || reference.chosen() == nullptr
+                          ? "–"
+                          : speedup_cell(speedup_at_target(*reference.chosen(), *setting, clock)));
+    }
+    table.row(cells);
   }
   std::string html = paragraph("Target, fixed before anything ran: held-out " +
                                escape(target_text(study.plan.target)) + ".");
   html += table.html();
   if (any) {
-    html += charts_side_by_side(svg(target_chart(summary, Clock::kSteps)),
-                                svg(target_chart(summary, Clock::kSeconds)));
+    html +=
+        side_by_side(target_chart(summary, Clock::kSteps), target_chart(summary, Clock::kSeconds));
   }
   html += paragraph(
       "The first of two evaluations in a row that reach the target counts, moved back along the "
       "straight line from the one before it; nothing is smoothed. A run that never gets there, or "
-      "that diverges, counts as infinite; the median is over all runs of the setting.",
+      "that diverges, counts as infinite; the median is over all runs of the setting. A speed-up "
+      "is "
+      "the ratio of two medians. Below it stands the 95 % interval of the ratios of runs with "
+      "equal "
+      "seeds (geometric mean, Student-t on logarithms), where all of these arrived; else how many "
+      "did. The numbers are in <a href=\"arms.csv\">arms.csv</a>.",
       "note");
   if (reference.chosen() != nullptr) html += data_efficiency_note(study, reference);
   return section("target", "Time to target", html);
-}
-
-std::string seconds_section(const Study& study) {
-  const Summary& summary = study.summary;
-  BarChart chart;
-  chart.text = {"step-parts", "Milliseconds per training step",
-                "Mean time of one training step per arm, split into model, optimizer and data.",
-                "milliseconds", shared_machine(summary) ? "\u2020 shared machine" : ""};
-  HtmlTable table({"arm", "forward and backward", "optimizer", "data", "step"});
-  for (const Arm& arm : summary.arms) {
-    const Setting* setting = arm.chosen();
-    if (setting == nullptr) continue;
-    const std::string total = milliseconds(setting->seconds_per_step);
-    chart.rows.push_back({arm.name,
-                          {1000 * setting->model_per_step.estimate.mean,
-                           1000 * setting->optimizer_per_step.estimate.mean,
-                           1000 * setting->data_per_step.estimate.mean},
-                          total + " ms"});
-    table.row({look_sample(arm.look) + " " + escape(arm.name),
-               milliseconds(setting->model_per_step), milliseconds(setting->optimizer_per_step),
-               milliseconds(setting->data_per_step), total});
-  }
-  if (chart.rows.empty()) return "";
-  const std::string key = "<ul class=\"legend\"><li>" + part_sample(0) +
-                          " forward and backward</li><li>" + part_sample(1) +
-                          " optimizer</li><li>" + part_sample(2) + " data</li></ul>\n";
-  return section("seconds", "Seconds per step",
-                 key + "<figure class=\"wide\">" + svg(chart) + "</figure>\n" + table.html() +
-                     paragraph("Milliseconds, mean over the finished runs of each arm's chosen "
-                               "setting. Evaluation and checkpoints are not in them.",
-                               "note"));
 }
 
 }  // namespace draftlab

@@ -13,7 +13,7 @@ namespace {
 // One number per setting that was tried; NaN where it diverged and nothing is left.
 std::vector<double> trials(const Arm& arm, Measure measure) {
   std::vector<double> values;
-  for (const Setting& setting : arm.settings) {
+  for (const Setting& setting : arm.tried()) {
     if (!setting.finished.empty()) {
       values.push_back(deciding(setting, measure).estimate.mean);
     } else if (setting.diverged > 0) {

@@ -75,12 +75,12 @@ std::string ratio_charts(const Summary& summary) {
                  {"ratio-" + std::to_string(++number), kind,
                   "Root mean square of one update over that of the weights, for the layers " +
                       kind + ", against training steps, for the chosen setting of each arm.",
-                  "training steps", ""},
+                  "training steps", "", "updates.csv"},
                  [&](const Result& run) { return ratio_curve(run, kind); });
     if (chart.series.empty()) continue;
     chart.y_scale = Scale::kLog;
     chart.small = true;
-    html += "<figure>" + svg(chart) + "</figure>\n";
+    html += figure(chart);
   }
   return html.empty() ? "" : "<div class=\"many\">\n" + html + "</div>\n";
 }
@@ -91,7 +91,7 @@ std::string gradient_charts(const Summary& summary) {
       {"gradient-norm", "Gradient norm",
        "Mean global norm of the gradient before clipping since the evaluation before, against "
        "training steps.",
-       "training steps", ""},
+       "training steps", "", "updates.csv"},
       [](const Result& run) { return gradients(run, &GradientRow::norm); });
   use_log_scale_if_wide(norm);
   LineChart clipped = chart_of(
@@ -99,11 +99,11 @@ std::string gradient_charts(const Summary& summary) {
       {"clipped-share", "Share of clipped steps",
        "Share of the steps since the evaluation before whose gradient was clipped, against "
        "training steps.",
-       "training steps", ""},
+       "training steps", "", "updates.csv"},
       [](const Result& run) { return gradients(run, &GradientRow::clipped_share); });
   clipped.y_from_zero = true;
   if (norm.series.empty()) return "";
-  return charts_side_by_side(svg(norm), svg(clipped));
+  return side_by_side(norm, clipped);
 }
 
 std::string orthogonality_charts(const Summary& summary) {
@@ -112,18 +112,18 @@ std::string orthogonality_charts(const Summary& summary) {
       {"alignment", "Alignment with what was orthogonalized",
        "Lowest alignment of any kind of layer with the exact polar factor's direction, against "
        "training steps, for the arms that orthogonalize.",
-       "training steps", ""},
+       "training steps", "", "updates.csv"},
       [](const Result& run) { return worst(run, &UpdateRow::alignment, true); });
   const LineChart deviation = chart_of(
       summary,
       {"deviation", "Distance from orthogonality",
        "Largest distance of a singular value of an update from 1, over all kinds of layer, against "
        "training steps, for the arms that orthogonalize.",
-       "training steps", ""},
+       "training steps", "", "updates.csv"},
       [](const Result& run) { return worst(run, &UpdateRow::deviation, false); });
   if (alignment.series.empty()) return "";
   alignment.levels.push_back({1, "exact"});
-  return charts_side_by_side(svg(alignment), svg(deviation)) +
+  return side_by_side(alignment, deviation) +
          paragraph(
              "Alignment is tr(OᵀX) over the nuclear norm of X, 1 for the exact polar factor; at 0 "
              "an "

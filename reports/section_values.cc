@@ -64,7 +64,7 @@ DotChart final_chart(const Summary& summary, Measure measure) {
   chart.text = {"final-" + kind.key, "Final " + kind.name,
                 "Final held-out " + kind.name +
                     " of every run at the chosen setting of each arm, with mean and 95 % interval.",
-                kind.name, ""};
+                kind.name, "", "runs.csv"};
   chart.strip = "not a number";
   for (const Arm& arm : summary.arms) {
     if (arm.chosen() == nullptr) continue;
@@ -119,14 +119,14 @@ std::string values_section(const Study& study) {
       "href=\"evaluations.csv\">evaluations.csv</a>.",
       "note");
   if (any) {
-    html += charts_side_by_side(svg(final_chart(summary, Measure::kAcceptanceLength)),
-                                svg(final_chart(summary, Measure::kLoss)));
+    html += side_by_side(final_chart(summary, Measure::kAcceptanceLength),
+                         final_chart(summary, Measure::kLoss));
     html += paragraph(
         "One dot per seed; grey lines join equal seeds. The bar below each row of dots is the "
         "mean, from three seeds on with its 95 % interval.",
         "note");
   }
-  return section("values", "Final values", html);
+  return section("values", "Final values", html + differences(study));
 }
 
 }  // namespace draftlab

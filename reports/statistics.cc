@@ -72,12 +72,16 @@ double first_crossing(const std::vector<Point>& points, double level, bool lower
   return kInfinity;
 }
 
+double t_value(const Estimate& differences) {
+  if (!(differences.sd > 0)) return kNaN;
+  return differences.mean / (differences.sd / std::sqrt(static_cast<double>(differences.n)));
+}
+
 double p_value(const Estimate& differences) {
   if (std::isnan(differences.sd)) return kNaN;
   if (differences.sd == 0) return differences.mean == 0 ? 1 : 0;
-  const double error = differences.sd / std::sqrt(static_cast<double>(differences.n));
   const boost::math::students_t distribution(static_cast<double>(differences.n - 1));
-  return 2 * boost::math::cdf(distribution, -std::abs(differences.mean) / error);
+  return 2 * boost::math::cdf(distribution, -std::abs(t_value(differences)));
 }
 
 double detectable_difference(const Estimate& differences, double power, double level) {

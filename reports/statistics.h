@@ -35,6 +35,10 @@ double interpolate(const std::vector<Point>& points, double x);
 // by itself.
 double first_crossing(const std::vector<Point>& points, double level, bool lower_is_better);
 
+// Student's t of paired differences: their mean over its standard error. NaN where there is no sd or
+// it is 0.
+double t_value(const Estimate& differences);
+
 // Two-sided p of Student's one-sample t test that the mean is 0; of paired differences this is the
 // paired t test. NaN where there is no sd; 1 where all values are 0.
 double p_value(const Estimate& differences);

@@ -274,5 +274,12 @@ TEST(Speedup, OfARunThatNeverArrivesIsZeroOrInfiniteOrUnknown) {
   EXPECT_TRUE(std::isnan(speedup(kInfinity, kInfinity)));
 }
 
+TEST(TValue, IsTheMeanOverItsStandardError) {
+  EXPECT_NEAR(t_value(estimate({1, 2, 3})), 2 * std::sqrt(3.0), 1e-12);
+  EXPECT_NEAR(t_value(estimate({-1, -2, -3})), -2 * std::sqrt(3.0), 1e-12);
+  EXPECT_TRUE(std::isnan(t_value(estimate({1}))));
+  EXPECT_TRUE(std::isnan(t_value(estimate({2, 2})))) << "no spread, no t";
+}
+
 }  // namespace
 }  // namespace draftlab

@@ -21,10 +21,9 @@ std::vector<Point> ratio_curve(const Result& run, const std::string& kind) {
   std::vector<Point> points;
   for (const UpdateRow& row : run.updates) {
     if (row.kind != kind) continue;
-    for (const GradientRow& steps : run.gradients) {
-      if (steps.step == row.step)
-        points.push_back({static_cast<double>(row.step), row.ratio() / steps.schedule});
-    }
+    const auto steps = std::ranges::lower_bound(run.gradients, row.step, {}, &GradientRow::step);
+    if (steps != run.gradients.end() && steps->step == row.step)
+      points.push_back({static_cast<double>(row.step), row.ratio() / steps->schedule});
   }
   return points;
 }

@@ -129,7 +129,7 @@ std::vector<StepsStudy> steps_studies(const Summary& summary) {
   std::vector<StepsStudy> studies;
   std::map<std::string, size_t> study_of;
   for (const Arm& arm : summary.arms) {
-    for (const Setting& setting : arm.settings) {
+    for (const Setting& setting : arm.tried()) {
       if (!setting.optimizer.has("orthogonalizer")) continue;
       const auto [entry, added] = study_of.try_emplace(common_part(setting), studies.size());
       if (added) studies.emplace_back();

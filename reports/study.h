@@ -7,6 +7,7 @@
 #include "record/run_folder.h"
 #include "reports/fairness_finding.h"
 #include "reports/result.h"
+#include "reports/sources.h"
 #include "reports/store_facts.h"
 #include "reports/summary.h"
 
@@ -14,7 +15,8 @@ namespace draftlab {
 
 // All that a report is made of. `summary` points into `results`: to be moved, not copied.
 struct Study {
-  PlanRecord plan;
+  std::vector<Source> sources;
+  PlanRecord plan;  // all of theirs in one: joined_plan
   StoreFacts store;
   std::vector<Result> results;
   std::vector<WorkerEvent> events;
@@ -29,5 +31,8 @@ struct Study {
 // Throws Error if there is no readable plan; anything else that is missing or broken becomes part
 // of the study.
 Study load_study(const RunFolder& folder);
+// Several result folders as one study; whether they belong together is for the checks. Throws also
+// for a folder that is given twice. REQUIRES: there is one.
+Study load_study(const std::vector<RunFolder>& folders);
 
 }  // namespace draftlab

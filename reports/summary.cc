@@ -29,43 +29,48 @@ double per_step(const Result& run, double seconds) {
 std::vector<Arm> group(const std::vector<Result>& results) {
   std::vector<Arm> arms;
   std::map<std::string, size_t> arm_of_name;
-  std::map<std::pair<size_t, std::string>, size_t> setting_of_options;
+  std::set<std::string> tuned;  // arms that have final runs
   for (const Result& result : results) {
-    const auto [arm_entry, new_arm] = arm_of_name.try_emplace(result.arm, arms.size());
-    if (new_arm) arms.push_back({result.arm, arms.size(), {}, {}, std::nullopt});
-    Arm& arm = arms[arm_entry->second];
-    const auto [entry, new_setting] = setting_of_options.try_emplace(
-        {arm.look, result.point + "\n" + canonical(to_json(result.optimizer))},
-        arm.settings.size());
-    if (new_setting) {
-      arm.settings.emplace_back();
-      arm.settings.back().optimizer = result.optimizer;
-    }
-    Setting& setting = arm.settings[entry->second];
+    if (arm_of_name.try_emplace(result.arm, arms.size()).second)
+      arms.push_back({.name = result.arm, .look = arms.size()});
+    if (result.phase == kFinal) tuned.insert(result.arm);
+  }
+  std::map<std::pair<std::vector<Setting>*, std::string>, size_t> setting_of;
+  for (const Result& result : results) {
+    Arm& arm = arms[arm_of_name.at(result.arm)];
+    const bool trial = result.phase == kTrial && tuned.contains(result.arm);
+    std::vector<Setting>& settings = trial ? arm.trials : arm.settings;
+    const auto [entry, added] = setting_of.try_emplace(
+        {&settings, result.point + "\n" + canonical(to_json(result.optimizer))}, settings.size());
+    if (added) settings.push_back({.optimizer = result.optimizer});
+    Setting& setting = settings[entry->second];
     setting.runs.push_back(&result);
     if (result.done()) setting.finished.push_back(&result);
     if (result.diverged()) ++setting.diverged;
   }
   for (Arm& arm : arms) {
-    std::stable_sort(arm.settings.begin(), arm.settings.end(),
-                     [](const Setting& a, const Setting& b) {
-                       return a.optimizer.learning_rate() < b.optimizer.learning_rate();
-                     });
+    for (auto* settings : {&arm.settings, &arm.trials}) {
+      std::stable_sort(settings->begin(), settings->end(), [](const Setting& a, const Setting& b) {
+        return a.optimizer.learning_rate() < b.optimizer.learning_rate();
+      });
+    }
   }
   return arms;
 }
 
 TargetCount count_target(const Setting& setting) {
   TargetCount count;
-  std::vector<double> steps, seconds;
+  std::vector<double> steps, tokens, seconds;
   for (const Result* run : setting.runs) {
     if (!run->steps_to_target || !(run->done() || run->diverged())) continue;
     steps.push_back(*run->steps_to_target);
+    tokens.push_back(*run->tokens_to_target);
     seconds.push_back(*run->seconds_to_target);
     ++count.of;
     count.reached += std::isfinite(*run->steps_to_target);
   }
   count.steps = median(steps);
+  count.tokens = median(tokens);
   count.seconds = median(seconds);
   return count;
 }
@@ -95,18 +100,32 @@ void measure_setting(Setting& setting, Split chosen_on) {
   setting.target = count_target(setting);
 }
 
-// Finds what differs between the settings of an arm, and names each setting by it.
+std::string label_of(const Setting& setting, const std::vector<std::string>& keys) {
+  std::string label;
+  for (const std::string& key : keys) {
+    if (const Json* value = setting.optimizer.find(key))
+      label += (label.empty() ? "" : ", ") + key + " " + option_text(*value);
+  }
+  // What only a switch can tell apart.
+  const Result& run = *setting.runs.front();
+  return run.segments.size() > 1 ? run.point : label;
+}
+
+// Finds what differs between the settings that an arm tried, and names each by it.
 void find_swept(Arm& arm) {
   std::vector<OptimizerConfig> points;
-  for (const Setting& setting : arm.settings) points.push_back(setting.optimizer);
-  for (const std::string& key : distinguishing_options(points)) {
+  for (const Setting& setting : arm.tried()) points.push_back(setting.optimizer);
+  const std::vector<std::string> keys = distinguishing_options(points);
+  for (auto* settings : {&arm.settings, &arm.trials}) {
+    for (Setting& setting : *settings) setting.label = label_of(setting, keys);
+  }
+  for (const std::string& key : keys) {
     SweptOption swept{key, {}, false};
-    for (Setting& setting : arm.settings) {
-      const Json* value = setting.optimizer.find(key);
-      if (value == nullptr) continue;  // not an option of this setting
-      if (std::find(swept.values.begin(), swept.values.end(), *value) == swept.values.end())
+    for (const OptimizerConfig& point : points) {
+      const Json* value = point.find(key);  // null: not an option of this setting
+      if (value != nullptr &&
+          std::find(swept.values.begin(), swept.values.end(), *value) == swept.values.end())
         swept.values.push_back(*value);
-      setting.label += (setting.label.empty() ? "" : ", ") + key + " " + option_text(*value);
     }
     const bool numbers = std::all_of(swept.values.begin(), swept.values.end(),
                                      [](const Json& value) { return value.is_number(); });
@@ -115,11 +134,19 @@ void find_swept(Arm& arm) {
         return json_number(a, "option") < json_number(b, "option");
       });
     }
-    const Json* best = arm.best ? arm.settings[*arm.best].optimizer.find(key) : nullptr;
+    const Json* best = arm.best_tried ? arm.chosen_trial()->optimizer.find(key) : nullptr;
     swept.at_edge = numbers && swept.values.size() > 1 && best != nullptr &&
                     (*best == swept.values.front() || *best == swept.values.back());
     arm.swept.push_back(std::move(swept));
   }
+}
+
+std::optional<size_t> best_index(const std::vector<Setting>& settings, Measure chosen_by) {
+  std::vector<const Setting*> pointers;
+  for (const Setting& setting : settings) pointers.push_back(&setting);
+  const Setting* best = best_setting(pointers, chosen_by);
+  if (best == nullptr) return std::nullopt;
+  return best - settings.data();
 }
 
 }  // namespace
@@ -135,13 +162,11 @@ Summary summarize(const std::vector<Result>& results, const TargetLevel& target)
     if (kind.key == target.metric) summary.chosen_by = kind.measure;
   }
   for (Arm& arm : summary.arms) {
-    for (Setting& setting : arm.settings) {
-      measure_setting(setting, summary.chosen_on);
+    for (auto* settings : {&arm.settings, &arm.trials}) {
+      for (Setting& setting : *settings) measure_setting(setting, summary.chosen_on);
     }
-    std::vector<const Setting*> settings;
-    for (const Setting& setting : arm.settings) settings.push_back(&setting);
-    if (const Setting* best = best_setting(settings, summary.chosen_by))
-      arm.best = best - arm.settings.data();
+    arm.best = best_index(arm.settings, summary.chosen_by);
+    arm.best_tried = best_index(arm.tried(), summary.chosen_by);
     find_swept(arm);
   }
   const auto adamw = std::find_if(summary.arms.begin(), summary.arms.end(), [](const Arm& arm) {
@@ -169,6 +194,10 @@ Summary summarize(const std::vector<Result>& results, const TargetLevel& target)
     }
   }
   return summary;
+}
+
+double TargetCount::median(Clock clock) const {
+  return clock == Clock::kSteps ? steps : clock == Clock::kTokens ? tokens : seconds;
 }
 
 const Setting* best_setting(const std::vector<const Setting*>& settings, Measure chosen_by) {
@@ -199,7 +228,7 @@ const Sample& at_equal_seconds(const Setting& setting, Measure measure) {
 std::vector<std::vector<const Setting*>> rate_curves(const Arm& arm) {
   std::vector<std::vector<const Setting*>> curves;
   std::map<std::string, size_t> curve_of_options;
-  for (const Setting& setting : arm.settings) {
+  for (const Setting& setting : arm.tried()) {
     JsonObject others = to_json(setting.optimizer);
     others.erase("learning_rate");
     const auto [entry, added] = curve_of_options.try_emplace(canonical(others), curves.size());

@@ -18,7 +18,8 @@ struct Sample {
 
 struct TargetCount {
   int64_t reached = 0, of = 0;    // of finished and diverged runs
-  double steps = 0, seconds = 0;  // medians over those, infinity allowed; NaN for none
+  double steps = 0, tokens = 0, seconds = 0;  // medians over those, infinity allowed; NaN for none
+  double median(Clock clock) const;
 };
 
 // One optimizer configuration of one arm, over all its seeds. Pointers into the results summarized.
@@ -47,11 +48,17 @@ struct SweptOption {
 struct Arm {
   std::string name;
   size_t look = 0;  // its place in the sweep: colour, dashes and marker follow from it
-  std::vector<Setting> settings;  // by learning rate
-  std::vector<SweptOption> swept;
-  std::optional<size_t> best;  // nothing while no run of the arm is finished
+  // By learning rate. Of a tuned arm the one setting that was chosen, with its final runs alone;
+  // while there are none yet, its trials.
+  std::vector<Setting> settings;
+  std::vector<Setting> trials;  // what it was chosen from, by learning rate; else empty
+  std::vector<SweptOption> swept;  // of tried()
+  std::optional<size_t> best;      // of `settings`; nothing while no run of the arm is finished
+  std::optional<size_t> best_tried;  // the same of tried()
 
   const Setting* chosen() const { return best ? &settings[*best] : nullptr; }
+  const std::vector<Setting>& tried() const { return trials.empty() ? settings : trials; }
+  const Setting* chosen_trial() const { return best_tried ? &tried()[*best_tried] : nullptr; }
 };
 
 struct Summary {
@@ -71,8 +78,8 @@ Summary summarize(const std::vector<Result>& results, const TargetLevel& target)
 // The same choice among other settings; null where none has a number.
 const Setting* best_setting(const std::vector<const Setting*>& settings, Measure chosen_by);
 
-// The settings of an arm that differ in the learning rate alone, by rising rate: one curve of the
-// learning-rate chart each.
+// The tried settings of an arm that differ in the learning rate alone, by rising rate: one curve of
+// the learning-rate chart each.
 std::vector<std::vector<const Setting*>> rate_curves(const Arm& arm);
 
 struct RoutingTotal {

@@ -51,6 +51,28 @@ TEST(Summary, SettingsOfAnArmAreGroupedOverSeedsAndSortedByRate) {
   EXPECT_DOUBLE_EQ(at_end(arm.settings[1], Measure::kAcceptanceLength).estimate.mean, 1.3);
 }
 
+TEST(Summary, OfATunedArmOnlyTheFinalRunsAreShownAndTheTrialsSayWhatWasTried) {
+  std::vector<Result> results = {
+      run_of("A", "adamw", 0.01, 11, {1, 1.1, 1.9}), run_of("A", "adamw", 0.02, 11, {1, 1.1, 2.5}),
+      run_of("A", "adamw", 0.02, 1, {1, 1.1, 1.2}), run_of("A", "adamw", 0.02, 2, {1, 1.1, 1.4})};
+  results[0].phase = results[1].phase = kTrial;
+  results[2].phase = results[3].phase = kFinal;
+  const Summary summary = summarize(results, {});
+  const Arm& arm = summary.arms[0];
+  ASSERT_EQ(arm.settings.size(), 1u);
+  EXPECT_THAT(at_end(*arm.chosen(), Measure::kAcceptanceLength).values, ElementsAre(1.2, 1.4));
+  EXPECT_EQ(arm.chosen()->label, "learning_rate 0.02");
+  ASSERT_EQ(arm.tried().size(), 2u);
+  EXPECT_EQ(arm.chosen_trial(), &arm.trials[1]);
+  ASSERT_EQ(arm.swept.size(), 1u);
+  EXPECT_TRUE(arm.swept[0].at_edge);
+  // While no final run is planned, the trials are all there is.
+  results.resize(2);
+  const Summary early = summarize(results, {});
+  EXPECT_EQ(early.arms[0].settings.size(), 2u);
+  EXPECT_TRUE(early.arms[0].trials.empty());
+}
+
 TEST(Summary, TheBestSettingHasTheBestMeanAndTheEarlierOneWinsATie) {
   std::vector<Result> results = {run_of("A", "adamw", 0.01, 1, {1, 1.1, 1.3}),
                                  run_of("A", "adamw", 0.02, 1, {1, 1.1, 1.4}),
@@ -142,10 +164,12 @@ TEST(Summary, TimeToTargetCountsDivergedRunsAsNeverAndLeavesUnfinishedOnesOut) {
   std::vector<Result> results;
   for (int64_t seed = 1; seed <= 4; ++seed) {
     results.push_back(run_of("A", "adamw", 0.01, seed, {1, 1.1, 1.2}));
-    results.back().steps_to_target = results.back().seconds_to_target = 10.0 * seed;
+    results.back().steps_to_target = results.back().tokens_to_target =
+        results.back().seconds_to_target = 10.0 * seed;
   }
   results[2].outcome = "diverged";
-  results[2].steps_to_target = results[2].seconds_to_target = INFINITY;
+  results[2].steps_to_target = results[2].tokens_to_target = results[2].seconds_to_target =
+      INFINITY;
   results[3].outcome = "unfinished";
   const TargetCount count = summarize(results, {}).arms[0].chosen()->target;
   EXPECT_EQ(count.reached, 2);
@@ -166,15 +190,20 @@ TEST(PairedDifference, JoinsRunsOfEqualSeedsOnly) {
   EXPECT_NEAR(d.sd, 0.02 / std::sqrt(2.0), 1e-12);
 }
 
-TEST(MeanCurve, IsTheMeanWhereAllRunsWereEvaluated) {
+TEST(CurveEstimates, AreThereWhereAllRunsWereEvaluated) {
   Result a = run_of("A", "adamw", 0.01, 1, {1, 1.1, 1.2}, 10);
   Result b = run_of("A", "adamw", 0.01, 2, {1, 1.3, 1.4}, 20);
   b.held_out.erase(b.held_out.begin() + 1);
-  const auto steps = mean_curve({&a, &b}, Measure::kAcceptanceLength, Clock::kSteps);
+  const auto steps = curve_estimates({&a, &b}, Measure::kAcceptanceLength, Clock::kSteps);
   ASSERT_EQ(steps.size(), 2u);
   EXPECT_EQ(steps[1].x, 100);
-  EXPECT_DOUBLE_EQ(steps[1].y, 1.3);
-  EXPECT_EQ(mean_curve({&a, &b}, Measure::kAcceptanceLength, Clock::kSeconds)[1].x, 15);
+  EXPECT_EQ(steps[1].y.n, 2);
+  EXPECT_DOUBLE_EQ(steps[1].y.mean, 1.3);
+  EXPECT_DOUBLE_EQ(means(steps)[1].y, 1.3);
+  EXPECT_EQ(curve_estimates({&a, &b}, Measure::kAcceptanceLength, Clock::kSeconds)[1].x, 15);
+  a.held_out.back().tokens = 7000;
+  b.held_out.back().tokens = 8000;
+  EXPECT_EQ(curve_estimates({&a, &b}, Measure::kAcceptanceLength, Clock::kTokens)[1].x, 7500);
 }
 
 TEST(MeanSurvival, IsTheMeanOfTheLastPrefixShares) {

@@ -15,7 +15,6 @@
 namespace draftlab {
 namespace {
 
-constexpr int64_t kSteps = 200;
 constexpr double kModelSeconds = 0.05, kDataSeconds = 0.001;
 
 DrafterConfig drafter() {
@@ -41,9 +40,9 @@ OptimizerConfig optimizer(const SyntheticArm& arm, double rate) {
   return parse_optimizer_config(object, "synthetic");
 }
 
-EvaluationRow evaluation(int64_t step, double length, double step_seconds,
+EvaluationRow evaluation(int64_t step, int64_t steps, double length, double step_seconds,
                          const std::string& split) {
-  const double progress = std::sqrt(static_cast<double>(step) / kSteps);
+  const double progress = std::sqrt(static_cast<double>(step) / static_cast<double>(steps));
   EvaluationRow row;
   row.step = step;
   row.split = split;
@@ -111,11 +110,12 @@ void write_metrics(const SegmentFolder& segment, const SegmentConfig& config, do
     for (int64_t at : config.evaluation.steps) {
       if (at != step) continue;
       if (updates && step > 0) add_updates(config, step, log);
-      EvaluationRow held_out = evaluation(step, length, step_seconds, "held_out");
+      EvaluationRow held_out =
+          evaluation(step, config.training.steps, length, step_seconds, "held_out");
       if (updates) add_identity(config, held_out);
       log.add(held_out);
       if (config.split.tuning > 0)
-        log.add(evaluation(step, length - 0.005, step_seconds, "tuning"));
+        log.add(evaluation(step, config.training.steps, length - 0.005, step_seconds, "tuning"));
     }
   }
   log.flush();
@@ -127,7 +127,7 @@ void write_segment(const RunFolder& folder, const PlannedRun& run, const Segment
   const SegmentFolder segment(folder, run.segments.front());
   make_folder(segment.root());
   const bool done = end.kind == "done";
-  const int64_t last_step = done ? kSteps : 60;
+  const int64_t last_step = done ? config.training.steps : 60;
   write_metrics(segment, config, length, optimizer_seconds, last_step, end.kind == "diverged",
                 updates);
   Baselines baselines{1.18, 1.21, 1200, 36};
@@ -218,11 +218,13 @@ RunFolder write_synthetic_folder(const std::filesystem::path& root, const Synthe
 
   SegmentConfig config;
   config.drafter = drafter();
-  config.training.steps = config.to_step = kSteps;
+  config.training.steps = config.to_step = sweep.steps;
   config.training.gamma = 4;
-  config.evaluation.steps = {0, 50, 100, kSteps};
+  config.evaluation.steps = sweep.evaluations;
   config.split = {204 - sweep.tuning, sweep.tuning, 36};
   config.store = plan.store_hash;
+  if (sweep.change) sweep.change(config);
+  plan.store_hash = config.store;
 
   double clock = 1.7e9;
   int64_t place = -1;

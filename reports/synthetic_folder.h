@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,11 @@ struct SyntheticSweep {
   int64_t seeds = 3;
   int64_t tuning = 0;       // sequences
   bool in_company = false;  // workers overlap, two by two
+  int64_t steps = 200;
+  std::vector<int64_t> evaluations = {0, 50, 100, 200};  // the steps of them
   bool updates = true;  // rows about updates, hashes, counts of prompts: older folders have none
   TargetLevel target = {"acceptance_length", 1.3};
+  std::function<void(SegmentConfig&)> change = {};  // of what all segments have in common
 
   // AdamW, Muon, NorMuon and Turbo-Muon with numbers as in a real quick sweep.
   static SyntheticSweep of_four();
@@ -40,8 +44,8 @@ struct SyntheticEnd {
   std::string reason;
 };
 
-// What the folder holds for arm i (from 0) and seed s at step t of 0, 50, 100, 200: acceptance
-// length 1 + (L - 1) sqrt(t / 200) and loss 12 - 4 L sqrt(t / 200), with L = length + 0.01 (s - 2)
+// What the folder holds for arm i (from 0) and seed s at evaluated step t of T: acceptance
+// length 1 + (L - 1) sqrt(t / T) and loss 12 - 4 L sqrt(t / T), with L = length + 0.01 (s - 2)
 // + 0.004 ((s + i) mod 3 - 1); training seconds t times those of one step; the tuning split has L -
 // 0.005. The bigram chain reaches 1.18 (greedy tokens 1.21).
 // The gradient norm of step t is 1 + 1/t, clipped up to step 50. One update is the learning rate

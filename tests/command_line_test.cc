@@ -32,6 +32,7 @@ TEST_F(CommandLineTest, EveryCommandTeachesByExample) {
                                              {"store", "verify"},
                                              {"optimizers"},
                                              {"pipeline"},
+                                             {"decide"},
                                              {"signature"}}) {
     std::vector<std::string> with_help = words;
     with_help.push_back("--help");
@@ -61,6 +62,9 @@ TEST_F(CommandLineTest, ACommandLineThatMakesNoSenseEndsWithStatus2AndTheNearest
       {{"run", "s.json", "--out", "x", "--jobs", "two"}, "--jobs must be a whole number"},
       {{"run", "s.json", "--out", "x", "--jobs", "1.5"}, "--jobs must be a whole number"},
       {{"status", "a", "b"}, "too many arguments"},
+      {{"report"}, "DIR is missing"},
+      {{"report", "a", "b"}, "--out DIR is missing"},
+      {{"check"}, "DIR is missing"},
       {{"store", "biuld"}, "did you mean 'build'?"},
   };
   for (const auto& each : cases) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "base/file.h"
 #include "record/events.h"
@@ -65,6 +66,19 @@ TEST_F(SweepTest, TheSmokeSweepGoesFromASweepFileToAReport) {
   EXPECT_THAT(again.output, Not(HasSubstr("start ")));
   EXPECT_THAT(read_events(folder.events()), SizeIs(10));
   EXPECT_EQ(read_file(folder.report_page()), page);
+  // Together with a copy of itself it is a study of twice as many arms.
+  fs::copy(folder.root(), path("copy"), fs::copy_options::recursive);
+  const Finished both = draftlab({"report", path("out dir"), path("copy"), "--out", path("both"),
+                                  "--tensorboard", path("events")});
+  EXPECT_EQ(both.status, 0) << both.output;
+  EXPECT_EQ(both.output, path("both/index.html") + "\n" + path("events") + "\n");
+  EXPECT_THAT(read_file(path("both/arms.csv")),
+              AllOf(HasSubstr("\nAdamW (out dir),"), HasSubstr("\nAdamW (copy),")));
+  EXPECT_EQ(std::distance(fs::directory_iterator(path("events")), fs::directory_iterator()), 20);
+  EXPECT_EQ(read_file(folder.report_page()), page);
+  const Finished inside = draftlab({"report", path("out dir"), "--out", path("copy/report")});
+  EXPECT_EQ(inside.status, 1);
+  EXPECT_THAT(inside.output, HasSubstr("lies in the result folder"));
 }
 
 TEST_F(SweepTest, JobsDoNotChangeANumber) {
@@ -78,6 +92,55 @@ TEST_F(SweepTest, JobsDoNotChangeANumber) {
   bool overlap = false;
   for (size_t i = 1; i < events.size(); ++i) overlap |= events[i].start < events[i - 1].end;
   EXPECT_TRUE(overlap) << "two at once would show here";
+}
+
+TEST_F(SweepTest, RunsThatSharedTheMachineAreTimedAloneAfterwards) {
+  const std::string sweep = write_sweep("smoke.json", [](JsonObject&) {});
+  const std::vector<std::string> command = {"run",     sweep,   "--out",  path("out"),
+                                            "--store", store(), "--jobs", "2"};
+  Program run(command);
+  ASSERT_TRUE(eventually([&] { return run.output().find(" alone: ") != std::string::npos; }));
+  run.send(SIGINT);
+  EXPECT_EQ(run.wait(), 1);
+  EXPECT_THAT(run.output(), AllOf(HasSubstr("what is not timed yet will be by: draftlab resume"),
+                                  HasSubstr("report: "), Not(HasSubstr("not every run"))));
+  const RunFolder folder(path("out"));
+  const auto timings = [&] {
+    std::set<std::string> files;
+    for (const PlannedSegment& segment : plan_of(path("out")).segments) {
+      const auto file = SegmentFolder(folder, segment.id).timing();
+      if (fs::exists(file)) files.insert(file);
+    }
+    return files;
+  };
+  const auto other_files = [&] {
+    std::map<std::string, std::string> bytes;
+    for (const auto& entry : fs::recursive_directory_iterator(folder.segments())) {
+      if (entry.is_regular_file() && entry.path().filename() != "timing.json")
+        bytes[entry.path()] = read_file(entry.path());
+    }
+    return bytes;
+  };
+  EXPECT_LT(timings().size(), 4u);
+  const auto before = other_files();
+  const Finished resume = draftlab({"resume", path("out")});
+  EXPECT_EQ(resume.status, 0) << resume.output;
+  EXPECT_THAT(timings(), SizeIs(4)) << "AdamW's rates share one\n" << resume.output;
+  EXPECT_EQ(other_files(), before);
+  EXPECT_THAT(read_file(folder.report_page()), HasSubstr("times the median step timed alone"));
+  EXPECT_THAT(draftlab({"resume", path("out")}).output, Not(HasSubstr(" alone: ")));
+}
+
+TEST_F(SweepTest, RunsThatWereAloneAreNotTimedAgain) {
+  const std::string sweep = write_sweep("smoke.json", [](JsonObject& s) {
+    s["seeds"] = JsonArray{1};
+    s["arms"].as_array().resize(1);
+  });
+  const Finished run =
+      draftlab({"run", sweep, "--out", path("out"), "--store", store(), "--jobs", "1"});
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_THAT(run.output, Not(HasSubstr(" alone: ")));
+  EXPECT_FALSE(fs::exists(segment_of(path("out"), 0).timing()));
 }
 
 TEST_F(SweepTest, ASwitchSharesWhatIsBeforeItAndAResumedArmEqualsTheUninterruptedOne) {
@@ -313,6 +376,82 @@ TEST_F(SweepTest, AMovedFolderWithItsStoreStillResumes) {
   fs::rename(folder_ / "out", folder_ / "moved");
   fs::remove(segment_of(path("moved"), 0).outcome());
   EXPECT_EQ(draftlab({"resume", path("moved")}).status, 0);
+}
+
+// The smoke sweep with two arms that are tuned: two rates each, which may grow by one.
+class TuningTest : public SweepTest {
+ protected:
+  std::string write_tuned_sweep(const std::string& name) const {
+    return write_sweep(name, [](JsonObject& sweep) {
+      sweep["tuning"] = JsonObject{{"seeds", JsonArray{11}}, {"extend", 1}};
+      const auto arm = [](const char* arm, const char* kind, JsonArray rates) {
+        return JsonObject{{"name", arm},
+                          {"optimizer", JsonObject{{"kind", kind}, {"learning_rate", rates}}}};
+      };
+      sweep["arms"] =
+          JsonArray{arm("AdamW", "adamw", {1e-3, 2e-3}), arm("Lion", "lion", {1e-4, 2e-4})};
+    });
+  }
+};
+
+TEST_F(TuningTest, OneRunCommandTunesAndThenRunsTheBestSettingsWithFreshSeeds) {
+  const Finished run = draftlab(
+      {"run", write_tuned_sweep("tuned.json"), "--out", path("tuned"), "--store", store()});
+  ASSERT_EQ(run.status, 0) << run.output;
+  const PlanRecord plan = plan_of(path("tuned"));
+  ASSERT_EQ(plan.phases, 3) << run.output;  // more steps a rate help these 30 steps
+  ASSERT_THAT(plan.decisions, SizeIs(4));
+  for (size_t i = 2; i < 4; ++i) {
+    // The best is chosen by the least held number, again from the numbers that are recorded.
+    const TuningDecision& decision = plan.decisions[i];
+    ASSERT_THAT(decision.trials, SizeIs(3));
+    double least = decision.trials[0].mean;
+    for (const TrialScore& trial : decision.trials) least = std::min(least, trial.mean);
+    for (const TrialScore& trial : decision.trials) {
+      if (trial.point != decision.best) continue;
+      EXPECT_EQ(trial.mean, least);
+    }
+    for (const PlannedRun& planned : plan.runs) {
+      if (planned.arm != decision.arm || planned.phase != kFinal) continue;
+      EXPECT_EQ(planned.point, decision.best);
+      EXPECT_NE(planned.seeds.data, 11);
+    }
+  }
+  EXPECT_EQ(std::count_if(plan.runs.begin(), plan.runs.end(),
+                          [](const PlannedRun& r) { return r.phase == kFinal; }),
+            4);
+  // Nothing is left to do, and no phase is decided twice.
+  const Finished again = draftlab({"resume", path("tuned")});
+  EXPECT_EQ(again.status, 0) << again.output;
+  EXPECT_THAT(again.output, Not(HasSubstr("start ")));
+  EXPECT_EQ(plan_of(path("tuned")).phases, 3);
+}
+
+TEST_F(TuningTest, AKillBetweenOrInsideOfThePhasesChangesNothing) {
+  const std::string sweep = write_tuned_sweep("tuned.json");
+  const std::string expected = undisturbed(sweep);
+  // As if the runner had died after its trials, before it froze what follows; and in the middle of
+  // the final runs.
+  const RunFolder whole(path("undisturbed"));
+  const fs::path copy = path("copy");
+  fs::copy(whole.root(), copy, fs::copy_options::recursive);
+  fs::remove(RunFolder(copy).phase(3));
+  expect_resumed_as(expected, copy.string());
+  EXPECT_EQ(read_file(RunFolder(copy).phase(3)), read_file(whole.phase(3)));
+  const PlanRecord plan = plan_of(copy.string());
+  fs::remove_all(SegmentFolder(RunFolder(copy), plan.runs.back().segments[0]).root());
+  expect_resumed_as(expected, copy.string());
+}
+
+TEST_F(TuningTest, AnotherGridIsAnotherPlan) {
+  const std::string sweep = write_tuned_sweep("tuned.json");
+  undisturbed(sweep);
+  const std::string other = write_sweep("other.json", [](JsonObject& sweep) {
+    sweep["tuning"] = JsonObject{{"seeds", JsonArray{12}}};
+  });
+  const Finished run = draftlab({"run", other, "--out", path("undisturbed"), "--store", store()});
+  EXPECT_NE(run.status, 0);
+  EXPECT_THAT(run.output, HasSubstr("was frozen from another sweep"));
 }
 
 }  // namespace

@@ -1,0 +1,74 @@
+// The report of a large sweep: 200 runs with 2,000 evaluations each, from a folder in memory to all
+// of its files.
+#include "reports/report.h"
+
+#include <benchmark/benchmark.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <string>
+
+#include "reports/page.h"
+#include "reports/synthetic_folder.h"
+
+namespace draftlab {
+namespace {
+
+// Made once, removed at the end.
+class LargeFolder {
+ public:
+  LargeFolder() : folder_(scratch_folder("draftlab_report_benchmark")) {
+    SyntheticSweep sweep;
+    sweep.name = "large";
+    sweep.steps = 2000;
+    sweep.evaluations.clear();
+    for (int64_t step = 1; step <= sweep.steps; ++step) sweep.evaluations.push_back(step);
+    sweep.seeds = 10;
+    sweep.updates = false;
+    for (const char* kind : {"adamw", "muon", "normuon", "turbo_muon"}) {
+      sweep.arms.push_back(
+          {kind, kind, {1e-3, 2e-3, 4e-3, 8e-3, 16e-3}, {1.3, 1.35, 1.4, 1.36, 1.31}, 0.01});
+    }
+    write_synthetic_folder(folder_.root(), sweep);
+  }
+  ~LargeFolder() { std::filesystem::remove_all(folder_.root()); }
+  const RunFolder& folder() const { return folder_; }
+
+ private:
+  RunFolder folder_;
+};
+
+const RunFolder& large_folder() {
+  static const LargeFolder large;
+  return large.folder();
+}
+
+double peak_megabytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+void BM_Load(benchmark::State& state) {
+  const RunFolder& folder = large_folder();
+  for (auto _ : state) benchmark::DoNotOptimize(load_study(folder));
+}
+BENCHMARK(BM_Load)->Unit(benchmark::kMillisecond);
+
+void BM_Page(benchmark::State& state) {
+  const Study study = load_study(large_folder());
+  size_t bytes = 0;
+  for (auto _ : state) bytes = page(study, read_zoom_library()).size();
+  state.counters["bytes"] = static_cast<double>(bytes);
+}
+BENCHMARK(BM_Page)->Unit(benchmark::kMillisecond);
+
+void BM_WholeReport(benchmark::State& state) {
+  const RunFolder& folder = large_folder();
+  for (auto _ : state) write_report(folder);
+  state.counters["peak_MB"] = peak_megabytes();
+}
+BENCHMARK(BM_WholeReport)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace draftlab
