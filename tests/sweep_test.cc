@@ -381,9 +381,9 @@ TEST_F(SweepTest, AMovedFolderWithItsStoreStillResumes) {
 // The smoke sweep with two arms that are tuned: two rates each, which may grow by one.
 class TuningTest : public SweepTest {
  protected:
-  std::string write_tuned_sweep(const std::string& name) const {
-    return write_sweep(name, [](JsonObject& sweep) {
-      sweep["tuning"] = JsonObject{{"seeds", JsonArray{11}}, {"extend", 1}};
+  std::string write_tuned_sweep(const std::string& name, int64_t seed = 11) const {
+    return write_sweep(name, [&](JsonObject& sweep) {
+      sweep["tuning"] = JsonObject{{"seeds", JsonArray{seed}}, {"extend", 1}};
       const auto arm = [](const char* arm, const char* kind, JsonArray rates) {
         return JsonObject{{"name", arm},
                           {"optimizer", JsonObject{{"kind", kind}, {"learning_rate", rates}}}};
@@ -443,12 +443,10 @@ TEST_F(TuningTest, AKillBetweenOrInsideOfThePhasesChangesNothing) {
   expect_resumed_as(expected, copy.string());
 }
 
-TEST_F(TuningTest, AnotherGridIsAnotherPlan) {
+TEST_F(TuningTest, OtherTuningSeedsAreAnotherPlan) {
   const std::string sweep = write_tuned_sweep("tuned.json");
   undisturbed(sweep);
-  const std::string other = write_sweep("other.json", [](JsonObject& sweep) {
-    sweep["tuning"] = JsonObject{{"seeds", JsonArray{12}}};
-  });
+  const std::string other = write_tuned_sweep("other.json", 12);
   const Finished run = draftlab({"run", other, "--out", path("undisturbed"), "--store", store()});
   EXPECT_NE(run.status, 0);
   EXPECT_THAT(run.output, HasSubstr("was frozen from another sweep"));
