@@ -62,6 +62,12 @@ std::vector<std::vector<const Arm*>> classes_of(const Study& study,
   return classes;
 }
 
+// What is wrong, without what to do about it, which the checks say just above.
+std::string first_clause(const std::string& sentence) {
+  const size_t end = sentence.find("; ");
+  return end == std::string::npos ? sentence : sentence.substr(0, end) + ".";
+}
+
 // `arms` best first. The reason is told once, where several sentences have the same.
 std::string no_winner(std::vector<const Arm*> arms, const FairnessFinding& why, Measure measure,
                       SampleOf of, std::set<std::string>& told) {
@@ -74,7 +80,7 @@ std::string no_winner(std::vector<const Arm*> arms, const FairnessFinding& why, 
   if (others > 0)
     values.push_back("worse for " + counted(static_cast<int64_t>(others), "other arm"));
   return "no winner is named (" + why.id + ")" +
-         (told.insert(why.sentence).second ? ": " + why.sentence : ".") + " The " +
+         (told.insert(why.sentence).second ? ": " + first_clause(why.sentence) : ".") + " The " +
          kind_of(measure).name + " is " + joined(values) + ".";
 }
 

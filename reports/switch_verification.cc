@@ -8,17 +8,22 @@
 namespace draftlab {
 namespace {
 
+// The counts of single prompts, where both have them: an older version wrote them at the end of
+// each segment, not only of the run.
+bool same_prompts(const EvaluationRow& a, const EvaluationRow& b) {
+  return a.prompt_blocks.empty() || b.prompt_blocks.empty() ||
+         (a.prompt_blocks == b.prompt_blocks && a.prompt_matches == b.prompt_matches);
+}
+
 // Everything that training decides; seconds differ from run to run.
-bool same_numbers(EvaluationRow a, EvaluationRow b) {
-  a.train_seconds = b.train_seconds = 0;
+bool same_numbers(const EvaluationRow& a, const EvaluationRow& b) {
   const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
   return a.step == b.step && a.tokens == b.tokens && same(a.loss, b.loss) && a.blocks == b.blocks &&
          a.prompts == b.prompts && a.slot_accuracy == b.slot_accuracy &&
          a.prefix_share == b.prefix_share && same(a.acceptance_length, b.acceptance_length) &&
          same(a.acceptance_length_argmax, b.acceptance_length_argmax) &&
          same(a.acceptance_length_per_prompt, b.acceptance_length_per_prompt) &&
-         a.prompt_blocks == b.prompt_blocks && a.prompt_matches == b.prompt_matches &&
-         a.data_hash == b.data_hash;
+         same_prompts(a, b) && a.data_hash == b.data_hash;
 }
 
 // How a resumed run differs from the uninterrupted one; "": in nothing.

@@ -168,6 +168,10 @@ TEST_F(SweepTest, ASwitchSharesWhatIsBeforeItAndAResumedArmEqualsTheUninterrupte
                           }),
             10)
       << "each segment with a parent says what became of the optimizer's state";
+  // Also at the switch itself, which is a segment's last step in one run and not in the other.
+  EXPECT_THAT(read_file(RunFolder(path("switched")).report_page()),
+              AllOf(HasSubstr("Verified: resumed at the switch with nothing changed"),
+                    Not(HasSubstr("Refused: "))));
 }
 
 TEST_F(SweepTest, AKilledWorkerIsAFailedRunThatResumesToTheSameBits) {

@@ -85,7 +85,7 @@ class SegmentTraining {
       row.tokens = state_.tokens;
       row.train_seconds = state_.train_seconds();
       row.data_hash = state_.data_hash;
-      if (state_.step < config_.to_step) row.prompt_blocks = row.prompt_matches = {};
+      if (state_.step < config_.training.steps) row.prompt_blocks = row.prompt_matches = {};
       log_.add(row);
     };
     add(trainer_.data().split().held_out, "held_out");
