@@ -20,7 +20,7 @@ struct PillarNumber {
   std::string what;
   double value = 0;
   double low = std::numeric_limits<double>::quiet_NaN(), high = low;  // 95 %; NaN: no interval
-  int64_t n = 0;  // seeds, or budgets, that it rests on; 0: it follows from the context
+  int64_t n = 0;  // seeds, budgets or timed steps that it rests on; 0: it follows from the context
 };
 
 struct Pillar {

@@ -8,6 +8,7 @@
 #include "reports/pillar.h"
 #include "reports/pipeline_findings.h"
 #include "reports/pipeline_model.h"
+#include "reports/probe.h"
 
 namespace draftlab {
 namespace {
@@ -40,6 +41,17 @@ PillarNumber paired_ratio(const KindPair& pair, const std::string& what,
 double steps_to_target(const Result& run) { return run.steps_to_target.value_or(NAN); }
 double seconds_per_step(const Result& run) {
   return run.train_seconds / static_cast<double>(run.steps);
+}
+
+// Candidate over current. Steps that were timed alone have quartiles, whose widest ratio is the
+// interval; else it is that of the runs' own seconds, seed by seed.
+PillarNumber step_ratio(const KindPair& pair) {
+  const Result &current = *pair.current_runs().front(), &candidate = *pair.candidate_runs().front();
+  if (!current.seconds_from_probe || !candidate.seconds_from_probe)
+    return paired_ratio(pair, "seconds of a step, ratio", seconds_per_step);
+  const StepTime a = step_time(*current.probe), b = step_time(*candidate.probe);
+  return {"seconds of a step timed alone, ratio, with that of far quartiles",
+          b.seconds() / a.seconds(), b.low / a.high, b.high / a.low, std::min(a.n, b.n)};
 }
 
 // How many runs of a setting reached the target.
@@ -135,7 +147,7 @@ Pillar bottleneck_pillar(const std::vector<KindPair>& pairs, const DecisionConte
                   " timed on the production shapes (\"step_ratio\").";
   if (!pair->warnings.empty()) pillar.limits.push_back("Checks warn: " + pair->warnings + ".");
   PillarNumber batches = paired_ratio(*pair, "steps to the target, ratio", steps_to_target);
-  PillarNumber step = paired_ratio(*pair, "seconds of a step, ratio", seconds_per_step);
+  PillarNumber step = step_ratio(*pair);
   if (context.step_ratio) {
     step = {"seconds of a step, ratio, from the context", context.step_ratio->value,
             context.step_ratio->low, context.step_ratio->high};

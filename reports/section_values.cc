@@ -17,8 +17,11 @@ std::string cell(const Estimate& estimate, int decimals) {
   return text;
 }
 
-// Three digits of the mean, and its spread to the same place.
-std::string rough_cell(const Estimate& estimate) {
+// Three digits of the mean, and its spread to the same place; none where the runs share one timing.
+std::string rough_cell(const Estimate& estimate, const Setting& setting) {
+  const bool timed = std::ranges::any_of(setting.finished,
+                                         [](const Result* run) { return run->seconds_from_probe; });
+  if (timed) return significant(estimate.mean, 3) + "<small>timed alone</small>";
   if (!std::isfinite(estimate.mean) || estimate.mean == 0) return cell(estimate, 0);
   const int digits_before = 1 + static_cast<int>(std::floor(std::log10(std::abs(estimate.mean))));
   return cell(estimate, std::max(0, 3 - digits_before));
@@ -61,10 +64,13 @@ void add_baselines(const Summary& summary, bool with_target, HtmlTable& table) {
 DotChart final_chart(const Summary& summary, Measure measure) {
   const MeasureKind& kind = kind_of(measure);
   DotChart chart;
-  chart.text = {"final-" + kind.key, "Final " + kind.name,
+  chart.text = {"final-" + kind.key,
+                "Final " + kind.name,
                 "Final held-out " + kind.name +
                     " of every run at the chosen setting of each arm, with mean and 95 % interval.",
-                kind.name, "", "runs.csv"};
+                kind.name,
+                "",
+                "runs.csv"};
   chart.strip = "not a number";
   for (const Arm& arm : summary.arms) {
     if (arm.chosen() == nullptr) continue;
@@ -106,8 +112,8 @@ std::string values_section(const Study& study) {
         cell(at_end(*setting, Measure::kLoss).estimate, 3),
         cell(at_end(*setting, Measure::kAcceptanceLength).estimate, 3),
         cell(at_end(*setting, Measure::kAcceptanceLengthArgmax).estimate, 3),
-        rough_cell(setting->train_seconds.estimate),
-        rough_cell(setting->steps_per_second.estimate)};
+        rough_cell(setting->train_seconds.estimate, *setting),
+        rough_cell(setting->steps_per_second.estimate, *setting)};
     if (with_target) cells.push_back(target_cell(setting->target));
     table.row(cells);
   }
