@@ -74,15 +74,17 @@ std::string evaluation_fact(const Study& study, const SegmentConfig& config) {
 }
 
 std::string runs_fact(const Study& study) {
-  int64_t done = 0, diverged = 0;
+  int64_t done = 0, diverged = 0, trials = 0;
   for (const Result& result : study.results) {
+    trials += result.phase == kTrial;
     done += result.done();
     diverged += result.diverged();
   }
   const int64_t all = static_cast<int64_t>(study.results.size());
   return counted(all, "run") + ": " + std::to_string(done) + " finished, " +
          std::to_string(diverged) + " diverged, " + std::to_string(all - done - diverged) +
-         " without a result";
+         " without a result" +
+         (trials == 0 ? "" : "; " + counted(trials, "trial") + " among them chose the settings");
 }
 
 std::string difference_cell(const std::vector<Comparison>& all, const Arm& arm,
