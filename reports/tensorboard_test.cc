@@ -191,14 +191,14 @@ TEST(TensorboardFolder, IsOneHarmlessNamePerRun) {
   }
 }
 
-// DRAFTLAB_PYTHON may name a python that has the tensorboard package; else it is python3.
+// With the package that scripts/test puts below build/deps.
 TEST_F(TensorboardTest, TheRealTensorboardReadsTheSame) {
   write_tensorboard(
       load_study(write_synthetic_folder(root_ / "a", sweep_, {{diverged_, "diverged", "NaN"}})),
       out_);
-  const char* python = std::getenv("DRAFTLAB_PYTHON");
-  const std::string command = std::string(python == nullptr ? "python3" : python) +
-                              " " DRAFTLAB_SOURCE_DIR "/tests/read_event_files.py '" +
+  const std::string command = "PYTHONPATH='" DRAFTLAB_SOURCE_DIR
+                              "/build/deps/tensorboard' python3 " DRAFTLAB_SOURCE_DIR
+                              "/tests/read_event_files.py '" +
                               out_.string() + "' 2>/dev/null";
   FILE* pipe = ::popen(command.c_str(), "r");
   ASSERT_NE(pipe, nullptr);
@@ -207,7 +207,7 @@ TEST_F(TensorboardTest, TheRealTensorboardReadsTheSame) {
   while (std::fgets(line, sizeof line, pipe) != nullptr) theirs.insert(line);
   const int status = ::pclose(pipe);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    GTEST_SKIP() << "python3 with the tensorboard package is not here (pip install tensorboard)";
+    GTEST_SKIP() << "the tensorboard package is not here: scripts/test installs it";
   for (const auto& folder : fs::directory_iterator(out_)) {
     for (const auto& [tag, scalars] :
          read_events_of(folder.path() / "events.out.tfevents.draftlab")) {
