@@ -84,7 +84,9 @@ Scalars read_events_of(const fs::path& file) {
     for (const auto& [field, value] : fields(event)) {
       if (field == 1) wall_time = number<double>(value);
       if (field == 2) step = number<int64_t>(value);
-      if (field == 3) EXPECT_EQ(value + (records > 0 ? " again" : ""), "brain.Event:2");
+      if (field == 3) {
+        EXPECT_EQ(value + (records > 0 ? " again" : ""), "brain.Event:2");
+      }
       if (field != 5) continue;
       for (const auto& [summary_field, entry] : fields(value)) {
         EXPECT_EQ(summary_field, 1);
