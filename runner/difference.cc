@@ -65,10 +65,17 @@ JsonArray runs_as_json(const PlanRecord& plan) {
 
 // What the report shows and what trains, apart from the segments' own content.
 JsonObject summary(const PlanRecord& plan) {
-  return {{"name", plan.name},
-          {"target", JsonObject{{"metric", plan.target.metric}, {"value", plan.target.value}}},
-          {"checkpoint_every", plan.checkpoint_every},
-          {"store_hash", plan.store_hash}};
+  JsonObject summary = {
+      {"name", plan.name},
+      {"target", JsonObject{{"metric", plan.target.metric}, {"value", plan.target.value}}},
+      {"checkpoint_every", plan.checkpoint_every},
+      {"store_hash", plan.store_hash}};
+  // What the phases behind the first follow from.
+  const JsonObject* sweep = plan.sweep.if_object();
+  if (sweep != nullptr && sweep->contains("tuning")) {
+    for (const char* key : {"tuning", "seeds"}) summary[key] = sweep->at(key);
+  }
+  return summary;
 }
 
 JsonArray segments_as_json(const PlanRecord& plan) {

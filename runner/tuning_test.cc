@@ -7,6 +7,7 @@
 
 #include "record/metrics.h"
 #include "record/outcome.h"
+#include "runner/difference.h"
 #include "runner/example_sweep.h"
 
 namespace draftlab {
@@ -136,6 +137,16 @@ TEST(Tuning, UnequalGridsSharedSeedsAndAMissingTuningSplitAreRefused) {
   EXPECT_THAT(refused({{"/tuning/seeds", "[3]"}}), HasSubstr("tuning.seeds[0]: is one of"));
   EXPECT_THAT(refused({{"/split", R"({"train": 8, "held_out": 2})"}}),
               HasSubstr("tuning: needs sequences to choose on"));
+}
+
+TEST(Tuning, OtherFinalSeedsOrAnotherLimitAreAnotherPlanThoughTheTrialsAreTheSame) {
+  const PlanRecord frozen = make_plan(tuned_sweep(), example_store());
+  const auto differences = [&](const Changes& changes) {
+    return text_of(find_differences(frozen, make_plan(tuned_sweep(changes), example_store())));
+  };
+  EXPECT_EQ(differences({}), "");
+  EXPECT_EQ(differences({{"/seeds", "[1, 2, 4]"}}), "  seeds: [1,2,3] -> [1,2,4]\n");
+  EXPECT_EQ(differences({{"/tuning/extend", "1"}}), "  tuning.extend: 2 -> 1\n");
 }
 
 TEST(Tuning, TrialsAreReadFromTheLastStepOfTheTuningSplit) {
