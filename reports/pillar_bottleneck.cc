@@ -50,7 +50,7 @@ PillarNumber step_ratio(const KindPair& pair) {
   if (!current.seconds_from_probe || !candidate.seconds_from_probe)
     return paired_ratio(pair, "seconds of a step, ratio", seconds_per_step);
   const StepTime a = step_time(*current.probe), b = step_time(*candidate.probe);
-  return {"seconds of a step timed alone, ratio, with that of far quartiles",
+  return {"seconds of a step timed alone, ratio (interval: far quartiles)",
           b.seconds() / a.seconds(), b.low / a.high, b.high / a.low, std::min(a.n, b.n)};
 }
 
