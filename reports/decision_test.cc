@@ -92,6 +92,27 @@ TEST(Bottleneck, FollowsStepsToTheTargetAndTheLengthOfAStep) {
   EXPECT_THAT(unsure.settle, Not(IsEmpty()));
 }
 
+// Seeds that share one timing agree about a step for certain and for no reason.
+TEST(Bottleneck, AStepTimedAloneHasTheIntervalOfItsQuartiles) {
+  std::vector<Result> results;
+  add_pair(results, {}, 1.5, 0.5);
+  for (Result& run : results) {
+    const double step = run.optimizer.kind == "muon" ? 0.2 : 0.1;
+    run.probe.emplace();
+    for (const double factor : {0.8, 0.9, 1.0, 1.1, 1.2})
+      run.probe->steps.push_back({.forward = factor * step});
+    run.seconds_from_probe = true;
+  }
+  std::vector<Study> studies;
+  studies.push_back(study_of(std::move(results)));
+  const Pillar pillar = bottleneck_pillar(kind_pairs(studies, "adamw", "muon"), story());
+  const PillarNumber& step = pillar.numbers.at(1);
+  EXPECT_NEAR(step.value, 2, 1e-12);
+  EXPECT_NEAR(step.low, 2 * 0.9 / 1.1, 1e-12);
+  EXPECT_NEAR(step.high, 2 * 1.1 / 0.9, 1e-12);
+  EXPECT_EQ(step.n, 5);
+}
+
 TEST(Bottleneck, DoesNotSpeakWhereACheckForbidsIt) {
   EXPECT_THAT(bottleneck(0.5, 1, 0.01, 2).reason, HasSubstr("F07"));
   std::vector<Result> results;
