@@ -70,6 +70,8 @@ Findings unequal_trials(const Study& study) {
                             " have a result; give every arm as many, since the best of more tries "
                             "is better by luck alone.",
                         {}});
+    // Arms that had as many may be compared all the same.
+    for (const auto& [count, arms] : by_count) findings.back().groups.push_back(arms);
   }
   if (most > 2 * least) {
     findings.push_back({Severity::kInform,

@@ -258,6 +258,11 @@ TEST_F(FairnessTest, F01UnequalNumbersOfTrials) {
   EXPECT_THAT(of("F01"), ElementsAre(finding(kWarn, "2 settings of Muon; 3 settings of AdamW")));
   study_.results.pop_back();
   EXPECT_THAT(of("F01"), ElementsAre(finding(kRefuse, "1 setting of Muon; 3 settings of AdamW")));
+  for (const int64_t seed : {4, 5, 6}) add("Lion", "lion", 0.001, seed, 1.2);
+  const Findings findings = of("F01");
+  EXPECT_TRUE(refuses(findings[0], "AdamW", "Lion", false));
+  EXPECT_FALSE(refuses(findings[0], "Muon", "Lion", false)) << "one setting each";
+  study_.results.resize(study_.results.size() - 3);
   // A setting without a result is no trial.
   add("Muon", "muon", 0.002, 1, 1.1);
   study_.results.back().outcome = "failed";
