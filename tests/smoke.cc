@@ -41,6 +41,19 @@ std::string SmokeTest::store() {
   return path("store");
 }
 
+std::string SmokeTest::undisturbed(const std::string& sweep) {
+  const Finished run =
+      draftlab({"run", sweep, "--out", path("undisturbed"), "--store", store(), "--jobs", "1"});
+  EXPECT_EQ(run.status, 0) << run.output;
+  return numbers_of(path("undisturbed"));
+}
+
+void SmokeTest::expect_resumed_as(const std::string& numbers, const std::string& run_folder) {
+  const Finished resume = draftlab({"resume", run_folder, "--jobs", "1"});
+  EXPECT_EQ(resume.status, 0) << resume.output;
+  EXPECT_EQ(numbers_of(run_folder), numbers);
+}
+
 PlanRecord SmokeTest::plan_of(const std::string& run_folder) {
   return read_plan(RunFolder(run_folder));
 }

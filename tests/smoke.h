@@ -30,6 +30,10 @@ class SmokeTest : public ::testing::Test {
   // Everything in a folder that must not depend on kills, jobs or time: outcomes, weights hashes,
   // all rows of metrics but their seconds, a line each.
   static std::string numbers_of(const std::string& run_folder);
+  // numbers_of the sweep when nobody disturbs it, in path("undisturbed").
+  std::string undisturbed(const std::string& sweep);
+  // Resumes the folder, which must succeed and end with these numbers.
+  static void expect_resumed_as(const std::string& numbers, const std::string& run_folder);
   static PlanRecord plan_of(const std::string& run_folder);
   static SegmentFolder segment_of(const std::string& run_folder, size_t index);
 

@@ -1,0 +1,91 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "tests/smoke.h"
+
+namespace draftlab {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+// The smoke sweep with two arms that are tuned: two rates each, which may grow by one.
+class TuningTest : public SmokeTest {
+ protected:
+  std::string write_tuned_sweep(const std::string& name, int64_t seed = 11) const {
+    return write_sweep(name, [&](JsonObject& sweep) {
+      sweep["tuning"] = JsonObject{{"seeds", JsonArray{seed}}, {"extend", 1}};
+      const auto arm = [](const char* arm, const char* kind, JsonArray rates) {
+        return JsonObject{{"name", arm},
+                          {"optimizer", JsonObject{{"kind", kind}, {"learning_rate", rates}}}};
+      };
+      sweep["arms"] =
+          JsonArray{arm("AdamW", "adamw", {1e-3, 2e-3}), arm("Lion", "lion", {1e-4, 2e-4})};
+    });
+  }
+};
+
+TEST_F(TuningTest, OneRunCommandTunesAndThenRunsTheBestSettingsWithFreshSeeds) {
+  const Finished run = draftlab(
+      {"run", write_tuned_sweep("tuned.json"), "--out", path("tuned"), "--store", store()});
+  ASSERT_EQ(run.status, 0) << run.output;
+  const PlanRecord plan = plan_of(path("tuned"));
+  ASSERT_EQ(plan.phases, 3) << run.output;  // more steps a rate help these 30 steps
+  ASSERT_THAT(plan.decisions, SizeIs(4));
+  for (size_t i = 2; i < 4; ++i) {
+    // The best is chosen by the least held number, again from the numbers that are recorded.
+    const TuningDecision& decision = plan.decisions[i];
+    ASSERT_THAT(decision.trials, SizeIs(3));
+    double least = decision.trials[0].mean;
+    for (const TrialScore& trial : decision.trials) least = std::min(least, trial.mean);
+    for (const TrialScore& trial : decision.trials) {
+      if (trial.point != decision.best) continue;
+      EXPECT_EQ(trial.mean, least);
+    }
+    for (const PlannedRun& planned : plan.runs) {
+      if (planned.arm != decision.arm || planned.phase != kFinal) continue;
+      EXPECT_EQ(planned.point, decision.best);
+      EXPECT_NE(planned.seeds.data, 11);
+    }
+  }
+  EXPECT_EQ(std::count_if(plan.runs.begin(), plan.runs.end(),
+                          [](const PlannedRun& r) { return r.phase == kFinal; }),
+            4);
+  // Nothing is left to do, and no phase is decided twice.
+  const Finished again = draftlab({"resume", path("tuned")});
+  EXPECT_EQ(again.status, 0) << again.output;
+  EXPECT_THAT(again.output, Not(HasSubstr("start ")));
+  EXPECT_EQ(plan_of(path("tuned")).phases, 3);
+}
+
+TEST_F(TuningTest, AKillBetweenOrInsideOfThePhasesChangesNothing) {
+  const std::string sweep = write_tuned_sweep("tuned.json");
+  const std::string expected = undisturbed(sweep);
+  // As if the runner had died after its trials, before it froze what follows; and in the middle of
+  // the final runs.
+  const RunFolder whole(path("undisturbed"));
+  const fs::path copy = path("copy");
+  fs::copy(whole.root(), copy, fs::copy_options::recursive);
+  fs::remove(RunFolder(copy).phase(3));
+  expect_resumed_as(expected, copy.string());
+  EXPECT_EQ(read_file(RunFolder(copy).phase(3)), read_file(whole.phase(3)));
+  const PlanRecord plan = plan_of(copy.string());
+  fs::remove_all(SegmentFolder(RunFolder(copy), plan.runs.back().segments[0]).root());
+  expect_resumed_as(expected, copy.string());
+}
+
+TEST_F(TuningTest, OtherTuningSeedsAreAnotherPlan) {
+  const std::string sweep = write_tuned_sweep("tuned.json");
+  undisturbed(sweep);
+  const std::string other = write_tuned_sweep("other.json", 12);
+  const Finished run = draftlab({"run", other, "--out", path("undisturbed"), "--store", store()});
+  EXPECT_NE(run.status, 0);
+  EXPECT_THAT(run.output, HasSubstr("was frozen from another sweep"));
+}
+
+}  // namespace
+}  // namespace draftlab
