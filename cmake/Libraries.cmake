@@ -2,6 +2,9 @@
 find_package(Boost 1.81 REQUIRED COMPONENTS json program_options)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(Threads REQUIRED)
+if(DRAFTLAB_TESTS)
+  find_package(GTest REQUIRED)
+endif()
 find_library(PCRE2_LIBRARY pcre2-8 REQUIRED)
 find_path(PCRE2_INCLUDE_DIR pcre2.h REQUIRED)
 

@@ -2,7 +2,6 @@
 # The library of one folder, and its tests in one binary (two, where some need a GPU).
 if(DRAFTLAB_TESTS)
   enable_testing()
-  find_package(GTest REQUIRED)
   add_custom_target(gpu_tests)
 endif()
 
@@ -15,6 +14,7 @@ function(room name)
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${ARG_LIBS})
+  reuse_precompiled(${name})
   if(DRAFTLAB_TESTS AND ARG_TESTS)
     room_test(${name}_test cpu ${name} ${ARG_TESTS})
   endif()
@@ -29,6 +29,7 @@ function(room_test name label rooms)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE ${rooms} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE DRAFTLAB_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  reuse_precompiled(${name} test)
   # A process loads libtorch for longer than most tests run, so each runs a quarter of them. Side by
   # side they get one thread each: OpenMP's threads spin while others hold the cores. Tests of
   # threads ask for their own.
