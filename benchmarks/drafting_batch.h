@@ -44,9 +44,9 @@ inline DrafterConfig smollm2_drafter(int64_t layers, int64_t taps, int64_t block
   DrafterConfig config;
   config.hidden_size = 576;
   config.intermediate_size = 1536;
-  config.num_attention_heads = 9;
-  config.num_key_value_heads = 3;
-  config.head_dim = 64;
+  config.layer_options["num_attention_heads"] = 9;
+  config.layer_options["num_key_value_heads"] = 3;
+  config.layer_options["head_dim"] = 64;
   config.layer_types.assign(layers, "full_attention");
   config.block_size = block_size;
   config.vocab_size = config.draft_vocab_size = 49152;

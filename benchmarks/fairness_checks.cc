@@ -12,8 +12,8 @@ DrafterConfig drafter() {
   DrafterConfig config;
   config.hidden_size = 576;
   config.intermediate_size = 384;
-  config.num_attention_heads = config.num_key_value_heads = 3;
-  config.head_dim = 64;
+  config.layer_options["num_attention_heads"] = config.layer_options["num_key_value_heads"] = 3;
+  config.layer_options["head_dim"] = 64;
   config.layer_types = {"full_attention", "full_attention", "full_attention"};
   config.block_size = 8;
   config.vocab_size = config.draft_vocab_size = 4096;

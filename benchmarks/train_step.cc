@@ -57,8 +57,10 @@ double necessary_gflop(const DrafterConfig& c, const BlockBatch& batch) {
   const double rows = static_cast<double>(batch.blocks() * c.block_size);
   const double context = static_cast<double>(batch.sequence_begin.back());
   const double h = static_cast<double>(c.hidden_size);
-  const double queries = static_cast<double>(c.num_attention_heads * c.head_dim);
-  const double keys = static_cast<double>(c.num_key_value_heads * c.head_dim);
+  const double queries =
+      static_cast<double>(c.layer_option("num_attention_heads") * c.layer_option("head_dim"));
+  const double keys =
+      static_cast<double>(c.layer_option("num_key_value_heads") * c.layer_option("head_dim"));
   const double layers = static_cast<double>(c.num_hidden_layers());
   const double per_row =
       2 * h * queries + 2 * h * keys + 3 * h * static_cast<double>(c.intermediate_size);

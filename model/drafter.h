@@ -49,7 +49,7 @@ class Drafter {
                              at::Tensor& argmax);
 
   // Of the last forward pass: each layer's largest attention score by query head [nh], hd^-0.5
-  // included. What QK-clip looks at.
+  // included; undefined for a layer without scores. What QK-clip looks at.
   std::vector<at::Tensor> largest_scores() const;
 
  private:
@@ -57,7 +57,7 @@ class Drafter {
   std::unique_ptr<State> state_;
 };
 
-// float32 weights before training: matrices normal(0, initializer_range), norms 1. A pure function
+// float32 weights before training, drawn as ParameterShape says. A pure function
 // of config and seed: each tensor has its own stream, so its values do not depend on the others.
 NamedTensors initial_parameters(const DrafterConfig& config, int64_t seed);
 

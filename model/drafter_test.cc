@@ -139,8 +139,9 @@ at::Tensor reference_hidden(const DrafterConfig& config, const NamedTensors& p,
                             const at::Tensor& embedding, const BlockBatch& batch) {
   const double eps = config.rms_norm_eps;
   const int64_t context = batch.sequence_begin.back(), B = batch.block_size;
-  const int64_t rows = batch.blocks() * B, nh = config.num_attention_heads,
-                nkv = config.num_key_value_heads, hd = config.head_dim;
+  const int64_t rows = batch.blocks() * B, nh = config.layer_option("num_attention_heads"),
+                nkv = config.layer_option("num_key_value_heads"),
+                hd = config.layer_option("head_dim");
   at::Tensor positions = at::empty({context + rows}, at::kDouble);
   at::Tensor owner = at::empty({context}, at::kLong);  // sequence of a context row
   for (size_t r = 0; r + 1 < batch.sequence_begin.size(); ++r) {
@@ -166,7 +167,7 @@ at::Tensor reference_hidden(const DrafterConfig& config, const NamedTensors& p,
       for (int64_t j = 0; j < context; ++j) {
         const int64_t position = positions[j].item<int64_t>();
         if (owner[j].item<int64_t>() != batch.block_sequence[n] || position >= a) continue;
-        if (sliding && position < a + o - (config.sliding_window - 1)) continue;
+        if (sliding && position < a + o - (config.layer_option("sliding_window") - 1)) continue;
         mask[row][j] = true;
       }
       mask[row].slice(0, context + n * B, context + (sliding ? row + 1 : (n + 1) * B)).fill_(true);
@@ -246,11 +247,11 @@ DrafterConfig small_config() {
   DrafterConfig c;
   c.hidden_size = 12;
   c.intermediate_size = 20;
-  c.num_attention_heads = 4;
-  c.num_key_value_heads = 2;
-  c.head_dim = 6;
+  c.layer_options["num_attention_heads"] = 4;
+  c.layer_options["num_key_value_heads"] = 2;
+  c.layer_options["head_dim"] = 6;
   c.layer_types = {"full_attention", "sliding_attention"};
-  c.sliding_window = 4;
+  c.layer_options["sliding_window"] = 4;
   c.block_size = 3;
   c.vocab_size = c.draft_vocab_size = 40;
   c.mask_token_id = 2;
@@ -266,21 +267,21 @@ std::vector<Problem> problems() {
                    std::vector<std::vector<int64_t>>{{2, 5, 9}, {1, 3, 4, 11, 18, 20}, {0, 6}});
   DrafterConfig c = small_config();
   c.layer_types = {"full_attention"};
-  c.sliding_window = 0;
-  c.num_key_value_heads = 4;
+  c.layer_options["sliding_window"] = 0;
+  c.layer_options["num_key_value_heads"] = 4;
   c.num_taps = 1;
   c.block_size = 5;
   all.emplace_back("full attention, one tap", c, std::vector<int64_t>{15},
                    std::vector<std::vector<int64_t>>{{3, 4, 5, 14}});
   c = small_config();
   c.layer_types = {"sliding_attention", "sliding_attention", "sliding_attention"};
-  c.sliding_window = 2;
-  c.num_key_value_heads = 1;
+  c.layer_options["sliding_window"] = 2;
+  c.layer_options["num_key_value_heads"] = 1;
   c.num_taps = 5;
   all.emplace_back("narrow windows, one key head, five taps", c, std::vector<int64_t>{15, 3},
                    std::vector<std::vector<int64_t>>{{3, 4, 5, 14}, {1, 2, 3}});
   c = small_config();
-  c.sliding_window = 500;
+  c.layer_options["sliding_window"] = 500;
   c.draft_vocab_size = 17;
   c.num_taps = 3;
   all.emplace_back("window beyond the sequence, reduced draft vocabulary", c,

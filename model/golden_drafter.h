@@ -25,11 +25,11 @@ struct GoldenDrafter {
   GoldenDrafter() {
     config.hidden_size = 16;
     config.intermediate_size = 24;
-    config.num_attention_heads = 4;
-    config.num_key_value_heads = 2;
-    config.head_dim = 8;
+    config.layer_options["num_attention_heads"] = 4;
+    config.layer_options["num_key_value_heads"] = 2;
+    config.layer_options["head_dim"] = 8;
     config.layer_types = {"sliding_attention", "full_attention"};
-    config.sliding_window = 6;
+    config.layer_options["sliding_window"] = 6;
     config.block_size = 4;
     config.vocab_size = config.draft_vocab_size = 32;
     config.mask_token_id = 31;

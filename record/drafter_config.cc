@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "record/layers/layer_kind.h"
 
 namespace draftlab {
 namespace {
@@ -13,35 +14,45 @@ void check(const DrafterConfig& config, const Fields& fields) {
   };
   at_least(config.hidden_size, 1, "hidden_size");
   at_least(config.intermediate_size, 1, "intermediate_size");
-  at_least(config.num_attention_heads, 1, "num_attention_heads");
-  at_least(config.num_key_value_heads, 1, "num_key_value_heads");
-  at_least(config.head_dim, 2, "head_dim");
   at_least(config.block_size, 2, "block_size");
   at_least(config.vocab_size, 2, "vocab_size");
   require_above(config.rms_norm_eps, 0, fields.where("rms_norm_eps"));
   require_above(config.rope_theta, 0, fields.where("rope_theta"));
   require_above(config.initializer_range, 0, fields.where("initializer_range"));
   require_between(config.draft_vocab_size, 2, config.vocab_size, fields.where("draft_vocab_size"));
-  if (config.num_attention_heads % config.num_key_value_heads != 0) {
-    throw Error(fields.where("num_key_value_heads"),
-                "must divide num_attention_heads (" + std::to_string(config.num_attention_heads) +
-                    "), is " + std::to_string(config.num_key_value_heads));
-  }
-  if (config.head_dim % 2 != 0)
-    throw Error(fields.where("head_dim"), "must be even, for rotary positions");
+  for (const LayerKind* kind : layer_kinds())
+    if (has_layer(config, *kind)) kind->check(config, fields);
+}
+
+// layer_types, and the options of the kinds that it names.
+void read_layers(Fields& fields, DrafterConfig& config) {
+  config.layer_types = fields.texts("layer_types");
   if (config.layer_types.empty())
     throw Error(fields.where("layer_types"), "is empty; name at least one layer");
   for (size_t i = 0; i < config.layer_types.size(); ++i) {
-    require_one_of(config.layer_types[i], {"full_attention", "sliding_attention"},
-                   fields.where("layer_types") + "[" + std::to_string(i) + "]");
+    layer_kind(config.layer_types[i],
+               fields.where("layer_types") + "[" + std::to_string(i) + "]");  // or throw
   }
-  const bool slides =
-      std::count(config.layer_types.begin(), config.layer_types.end(), "sliding_attention") > 0;
-  if (slides) at_least(config.sliding_window, 1, "sliding_window");
-  if (!slides && config.sliding_window != 0) {
-    throw Error(fields.where("sliding_window"),
-                "is given, but no layer slides; remove it or name a "
-                "\"sliding_attention\" layer in layer_types");
+  for (const LayerKind* kind : layer_kinds()) {
+    if (!has_layer(config, *kind)) continue;
+    for (const LayerOption& option : kind->options) {
+      const int64_t value =
+          option.fallback_key != ""
+              ? fields.integer(option.key, config.layer_option(option.fallback_key))
+          : option.fallback ? fields.integer(option.key, *option.fallback)
+                            : fields.integer(option.key);
+      require_at_least(static_cast<double>(value), static_cast<double>(option.low),
+                       fields.where(option.key));
+      config.layer_options[option.key] = value;
+    }
+  }
+  for (const LayerKind* kind : layer_kinds()) {
+    for (const LayerOption& option : kind->options) {
+      if (config.layer_options.contains(option.key) || !fields.has(option.key)) continue;
+      throw Error(fields.where(option.key),
+                  "is given, but no layer reads it; remove it or name a \"" + kind->name +
+                      "\" layer in layer_types");
+    }
   }
 }
 
@@ -49,11 +60,7 @@ void check(const DrafterConfig& config, const Fields& fields) {
 void read(Fields& fields, DrafterConfig& config) {
   config.hidden_size = fields.integer("hidden_size");
   config.intermediate_size = fields.integer("intermediate_size");
-  config.num_attention_heads = fields.integer("num_attention_heads");
-  config.num_key_value_heads = fields.integer("num_key_value_heads", config.num_attention_heads);
-  config.head_dim = fields.integer("head_dim");
-  config.layer_types = fields.texts("layer_types");
-  config.sliding_window = fields.integer("sliding_window", 0);
+  read_layers(fields, config);
   config.block_size = fields.integer("block_size");
   config.vocab_size = fields.integer("vocab_size");
   config.draft_vocab_size = fields.integer("draft_vocab_size", config.vocab_size);
@@ -82,21 +89,20 @@ DrafterConfig parse_drafter_config(const Json& value, const std::string& where,
 }
 
 JsonObject to_json(const DrafterConfig& config) {
-  return {{"hidden_size", config.hidden_size},
-          {"intermediate_size", config.intermediate_size},
-          {"num_attention_heads", config.num_attention_heads},
-          {"num_key_value_heads", config.num_key_value_heads},
-          {"head_dim", config.head_dim},
-          {"layer_types", JsonArray(config.layer_types.begin(), config.layer_types.end())},
-          {"sliding_window", config.sliding_window},
-          {"block_size", config.block_size},
-          {"vocab_size", config.vocab_size},
-          {"draft_vocab_size", config.draft_vocab_size},
-          {"mask_token_id", config.mask_token_id},
-          {"num_taps", config.num_taps},
-          {"rms_norm_eps", config.rms_norm_eps},
-          {"rope_theta", config.rope_theta},
-          {"initializer_range", config.initializer_range}};
+  JsonObject object = {
+      {"hidden_size", config.hidden_size},
+      {"intermediate_size", config.intermediate_size},
+      {"layer_types", JsonArray(config.layer_types.begin(), config.layer_types.end())},
+      {"block_size", config.block_size},
+      {"vocab_size", config.vocab_size},
+      {"draft_vocab_size", config.draft_vocab_size},
+      {"mask_token_id", config.mask_token_id},
+      {"num_taps", config.num_taps},
+      {"rms_norm_eps", config.rms_norm_eps},
+      {"rope_theta", config.rope_theta},
+      {"initializer_range", config.initializer_range}};
+  for (const auto& [key, value] : config.layer_options) object[key] = value;
+  return object;
 }
 
 DrafterConfig drafter_config_from_json(const Json& value, const std::string& where) {
@@ -118,8 +124,6 @@ int64_t ParameterShape::count() const {
 
 std::vector<ParameterShape> parameter_shapes(const DrafterConfig& config) {
   const int64_t hidden = config.hidden_size;
-  const int64_t queries = config.num_attention_heads * config.head_dim;
-  const int64_t keys = config.num_key_value_heads * config.head_dim;
   std::vector<ParameterShape> shapes = {{"fc.weight", {hidden, config.num_taps * hidden}},
                                         {"hidden_norm.weight", {hidden}},
                                         {"norm.weight", {hidden}}};
@@ -130,12 +134,11 @@ std::vector<ParameterShape> parameter_shapes(const DrafterConfig& config) {
     shapes.push_back({layer + "mlp.gate_proj.weight", {config.intermediate_size, hidden}});
     shapes.push_back({layer + "mlp.up_proj.weight", {config.intermediate_size, hidden}});
     shapes.push_back({layer + "post_attention_layernorm.weight", {hidden}});
-    shapes.push_back({layer + "self_attn.k_norm.weight", {config.head_dim}});
-    shapes.push_back({layer + "self_attn.k_proj.weight", {keys, hidden}, config.head_dim});
-    shapes.push_back({layer + "self_attn.o_proj.weight", {hidden, queries}});
-    shapes.push_back({layer + "self_attn.q_norm.weight", {config.head_dim}});
-    shapes.push_back({layer + "self_attn.q_proj.weight", {queries, hidden}, config.head_dim});
-    shapes.push_back({layer + "self_attn.v_proj.weight", {keys, hidden}, config.head_dim});
+    for (ParameterShape& shape :
+         layer_kind(config.layer_types[i], "layer_types").parameters(config)) {
+      shape.name.insert(0, layer);
+      shapes.push_back(std::move(shape));
+    }
   }
   std::sort(shapes.begin(), shapes.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });

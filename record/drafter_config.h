@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,10 @@ namespace draftlab {
 struct DrafterConfig {
   int64_t hidden_size = 0;  // H; also the width of one tap and of the frozen embedding and head
   int64_t intermediate_size = 0;         // I
-  int64_t num_attention_heads = 0;       // nh
-  int64_t num_key_value_heads = 0;       // nkv, divides nh
-  int64_t head_dim = 0;                  // hd, even
-  std::vector<std::string> layer_types;  // one of "full_attention", "sliding_attention" per layer
-  int64_t sliding_window =
-      0;  // W, counts the query itself (SpecForge's convention); 0 without sliding layers
+  std::vector<std::string> layer_types;  // names of layer_kinds(), one for each layer
+  // What the kinds of these layers read of the same object, by key: "head_dim", "sliding_window",
+  // ... (record/layers). Keys of kinds that no layer is of are absent.
+  std::map<std::string, int64_t> layer_options = {};
   int64_t block_size = 0;        // B, the anchor's slot included; at least 2
   int64_t vocab_size = 0;        // V of the target
   int64_t draft_vocab_size = 0;  // V_d <= V; V where the drafter keeps the whole vocabulary
@@ -29,27 +28,35 @@ struct DrafterConfig {
   double initializer_range = 0.02;  // standard deviation of every initial matrix
 
   int64_t num_hidden_layers() const { return static_cast<int64_t>(layer_types.size()); }
+  // REQUIRES: a layer's kind has this option.
+  int64_t layer_option(const std::string& key) const { return layer_options.at(key); }
 };
 
-// Reads the keys above (draft_vocab_size defaults to vocab_size; mask_token_id and num_taps come
-// from the store, not from this object). Unknown keys and impossible values are errors that name
-// the key.
+// Reads the keys above and those of the layers' kinds (draft_vocab_size defaults to vocab_size;
+// mask_token_id and num_taps come from the store, not from this object). Unknown keys and
+// impossible values are errors that name the key.
 DrafterConfig parse_drafter_config(const Json& value, const std::string& where,
                                    int64_t mask_token_id, int64_t num_taps);
 JsonObject to_json(const DrafterConfig& config);
 // Reads back what to_json wrote (all keys present).
 DrafterConfig drafter_config_from_json(const Json& value, const std::string& where);
 
+class Random;
+
 struct ParameterShape {
   std::string name;
   std::vector<int64_t> shape;  // PyTorch layout: [out, in] for a matrix
   int64_t head_rows = 0;       // rows of one attention head, for q_proj, k_proj and v_proj; else 0
+  bool decays = true;          // false: no weight decay, whatever the optimizer's is
+  // One initial value from the tensor's own stream. Null: normal(0, initializer_range) for a
+  // matrix, 1 for any other tensor.
+  double (*initial)(Random& random) = nullptr;
   int64_t count() const;
 };
 
 // The trained tensors of a drafter, sorted by name: fc.weight [H, L_t*H], hidden_norm.weight [H],
-// layers.{i}...., norm.weight [H] (docs/drafter.md). The embedding and the head are the target's,
-// frozen.
+// layers.{i}.... (those of the skeleton and of the layer's kind), norm.weight [H]
+// (docs/drafter.md). The embedding and the head are the target's, frozen.
 std::vector<ParameterShape> parameter_shapes(const DrafterConfig& config);
 
 }  // namespace draftlab

@@ -51,7 +51,7 @@ TEST(Segment, EveryFieldThatChangesTheResultChangesTheId) {
     change(config);
     return segment_id(config) != id;
   };
-  EXPECT_TRUE(changed([](auto& c) { c.drafter.sliding_window = 7; }));
+  EXPECT_TRUE(changed([](auto& c) { c.drafter.layer_options["sliding_window"] = 7; }));
   EXPECT_TRUE(changed([](auto& c) { c.training.threads = 2; }));
   EXPECT_TRUE(changed([](auto& c) { c.training.gamma = 4; }));
   EXPECT_TRUE(changed([](auto& c) { c.evaluation.stride = 5; }));
@@ -93,13 +93,12 @@ TEST(Segment, EvaluationStepsAlwaysHoldTheFirstAndTheLast) {
 }
 
 TEST(DrafterConfig, CountsThePublishedParametersOfTheQwen27BDrafter) {
-  DrafterConfig config{.hidden_size = 5120,
-                       .intermediate_size = 17408,
-                       .num_attention_heads = 32,
-                       .num_key_value_heads = 8,
-                       .head_dim = 128,
-                       .layer_types = std::vector<std::string>(5, "full_attention"),
-                       .num_taps = 5};
+  DrafterConfig config{
+      .hidden_size = 5120,
+      .intermediate_size = 17408,
+      .layer_types = std::vector<std::string>(5, "full_attention"),
+      .layer_options = {{"num_attention_heads", 32}, {"num_key_value_heads", 8}, {"head_dim", 128}},
+      .num_taps = 5};
   int64_t count = 0;
   for (const auto& parameter : parameter_shapes(config)) count += parameter.count();
   EXPECT_EQ(count, 1730213120);

@@ -115,8 +115,9 @@ class StepIdentity : public ::testing::Test {
   static SegmentConfig config(const std::string& optimizer) {
     SegmentConfig config;
     config.drafter.hidden_size = config.drafter.intermediate_size = 8;
-    config.drafter.num_attention_heads = config.drafter.num_key_value_heads = 2;
-    config.drafter.head_dim = 4;
+    config.drafter.layer_options["num_attention_heads"] =
+        config.drafter.layer_options["num_key_value_heads"] = 2;
+    config.drafter.layer_options["head_dim"] = 4;
     config.drafter.layer_types = {"full_attention"};
     config.drafter.block_size = 4;
     config.drafter.num_taps = 1;

@@ -21,8 +21,8 @@ inline DrafterConfig drafter() {
   DrafterConfig config;
   config.hidden_size = 64;
   config.intermediate_size = 96;
-  config.num_attention_heads = config.num_key_value_heads = 4;
-  config.head_dim = 16;
+  config.layer_options["num_attention_heads"] = config.layer_options["num_key_value_heads"] = 4;
+  config.layer_options["head_dim"] = 16;
   config.layer_types = {"full_attention"};
   config.block_size = 4;
   config.vocab_size = config.draft_vocab_size = 128;

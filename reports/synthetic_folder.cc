@@ -21,10 +21,10 @@ DrafterConfig drafter() {
   DrafterConfig config;
   config.hidden_size = 576;
   config.intermediate_size = 384;
-  config.num_attention_heads = config.num_key_value_heads = 3;
-  config.head_dim = 64;
+  config.layer_options["num_attention_heads"] = config.layer_options["num_key_value_heads"] = 3;
+  config.layer_options["head_dim"] = 64;
   config.layer_types = {"sliding_attention"};
-  config.sliding_window = 16;
+  config.layer_options["sliding_window"] = 16;
   config.block_size = 4;
   config.vocab_size = 49152;
   config.draft_vocab_size = 4096;

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "record/events.h"
+#include "record/layers/layer_kind.h"
 #include "record/update_cost.h"
 
 namespace draftlab {
@@ -21,25 +22,22 @@ int64_t elements(const std::vector<int64_t>& shape) {
 // One pass over `blocks` blocks of sequences with `context` tokens in all; a multiplication and an
 // addition are two operations.
 struct Pass {
-  double layers = 0;  // linear layers and attention scores
+  double layers = 0;  // linear layers and what mixes tokens
   double head = 0;    // the frozen head on slots 1..B-1
 };
 
 Pass one_pass(const DrafterConfig& drafter, double blocks, double context,
               double tokens_per_sequence) {
   const double h = drafter.hidden_size;
-  const double queries = drafter.num_attention_heads * drafter.head_dim;
-  const double keys = drafter.num_key_value_heads * drafter.head_dim;
   const double rows = blocks * drafter.block_size;
+  // An anchor stands in the middle on average.
+  const LayerPass seen{
+      .block_rows = rows, .context_rows = context, .before = tokens_per_sequence / 2};
   Pass pass;
   pass.layers = 2 * context * drafter.num_taps * h * h;  // fc
   for (const std::string& type : drafter.layer_types) {
-    const double linear = 2 * h * queries + 2 * h * keys + 3 * h * drafter.intermediate_size;
-    double seen = tokens_per_sequence / 2;  // an anchor stands in the middle on average
-    if (type == "sliding_attention")
-      seen = std::min(seen, static_cast<double>(drafter.sliding_window));
-    pass.layers += 2 * rows * linear + 2 * context * 2 * h * keys +
-                   4 * rows * (seen + drafter.block_size) * queries;
+    pass.layers += 2 * rows * 3 * h * drafter.intermediate_size +
+                   layer_kind(type, "drafter.layer_types").operations(drafter, seen);
   }
   pass.head = 2 * blocks * (drafter.block_size - 1) * h * drafter.draft_vocab_size;
   return pass;

@@ -43,9 +43,9 @@ TEST(Estimate, OperationsOfAStepAgreeWithACountByHand) {
   DrafterConfig& d = config.drafter;
   d.hidden_size = 576;
   d.intermediate_size = 1536;
-  d.num_attention_heads = 9;
-  d.num_key_value_heads = 3;
-  d.head_dim = 64;
+  d.layer_options["num_attention_heads"] = 9;
+  d.layer_options["num_key_value_heads"] = 3;
+  d.layer_options["head_dim"] = 64;
   d.layer_types = {"full_attention", "full_attention"};
   d.block_size = 8;
   d.vocab_size = d.draft_vocab_size = 49152;

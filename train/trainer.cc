@@ -14,6 +14,7 @@
 #include "optim/clipping.h"
 #include "optim/qk_clip.h"
 #include "optim/schedule.h"
+#include "record/layers/layer_kind.h"
 #include "train/starting_point.h"
 
 namespace draftlab {
@@ -115,14 +116,17 @@ void Trainer::update(double schedule, bool measured, TrainedStep& step) {
 }
 
 // QK-clip. Queries and keys are normed after their projections, so that only the weights of the
-// norms, which all heads share, can make attention scores smaller.
+// norms, which all heads share, can make attention scores smaller. Layers without scores have no
+// such norms.
 void Trainer::clip_queries_and_keys() {
   const double threshold = config_.optimizer.number("qk_clip");
   if (threshold == 0) return;
   const std::vector<at::Tensor> scores = drafter_->largest_scores();
   for (size_t i = 0; i < scores.size(); ++i) {
-    const std::string layer = "layers." + std::to_string(i) + ".self_attn.";
-    qk_clip(state_.weights.at(layer + "q_norm.weight"), state_.weights.at(layer + "k_norm.weight"),
+    const LayerKind& kind = layer_kind(config_.drafter.layer_types[i], "drafter.layer_types");
+    if (kind.query_norm.empty()) continue;
+    const std::string layer = "layers." + std::to_string(i) + ".";
+    qk_clip(state_.weights.at(layer + kind.query_norm), state_.weights.at(layer + kind.key_norm),
             scores[i].amax().reshape({1}), threshold);
   }
 }
