@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "reports/fairness.h"
+#include "reports/checks/fairness.h"
 
 namespace draftlab {
 namespace {

@@ -1,6 +1,6 @@
 // The report of a large sweep: 200 runs with 2,000 evaluations each, from a folder in memory to all
 // of its files.
-#include "reports/report.h"
+#include "reports/page/report.h"
 
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <string>
 
-#include "reports/page.h"
-#include "reports/synthetic_folder.h"
+#include "reports/page/page.h"
+#include "testing/synthetic_folder.h"
 
 namespace draftlab {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <chrono>
 
-#include "target/decoder_loops.h"
-#include "target/transformer.h"
+#include "target_model/decoder_loops.h"
+#include "target_model/transformer.h"
 
 namespace draftlab {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/owned_record.h"
+#include "testing/owned_record.h"
 
 namespace draftlab {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "model/owned_record.h"
+#include "testing/owned_record.h"
 
 namespace draftlab {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "model/owned_record.h"
+#include "testing/owned_record.h"
 
 namespace draftlab {
 namespace {

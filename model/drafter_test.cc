@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "kernels/closeness.h"
 #include "kernels/frozen_head_loss.h"
-#include "model/golden_drafter.h"
+#include "testing/closeness.h"
+#include "testing/golden_drafter.h"
 
 namespace draftlab {
 namespace {

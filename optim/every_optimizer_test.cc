@@ -7,9 +7,9 @@
 #include <atomic>
 #include <cmath>
 
-#include "optim/every_configuration.h"
 #include "optim/optimizer.h"
 #include "record/update_cost.h"
+#include "testing/every_configuration.h"
 
 namespace draftlab {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "optim/golden_trajectory.h"
 #include "optim/optimizer.h"
+#include "testing/golden_trajectory.h"
 
 namespace draftlab {
 namespace {

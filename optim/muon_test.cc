@@ -4,9 +4,9 @@
 #include <cmath>
 #include <deque>
 
-#include "optim/every_configuration.h"
-#include "optim/golden_trajectory.h"
 #include "optim/normuon.h"
+#include "testing/every_configuration.h"
+#include "testing/golden_trajectory.h"
 
 namespace draftlab {
 namespace {

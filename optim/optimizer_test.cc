@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "base/stopwatch.h"
-#include "optim/every_configuration.h"
+#include "testing/every_configuration.h"
 
 namespace draftlab {
 namespace {

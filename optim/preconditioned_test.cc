@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "optim/every_configuration.h"
 #include "optim/shampoo.h"
 #include "optim/soap.h"
+#include "testing/every_configuration.h"
 
 namespace draftlab {
 namespace {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "optim/every_configuration.h"
-#include "optim/golden_trajectory.h"
+#include "testing/every_configuration.h"
+#include "testing/golden_trajectory.h"
 
 namespace draftlab {
 namespace {

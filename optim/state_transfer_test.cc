@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "optim/every_configuration.h"
+#include "testing/every_configuration.h"
 
 namespace draftlab {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "optim/every_configuration.h"
+#include "testing/every_configuration.h"
 
 namespace draftlab {
 namespace {

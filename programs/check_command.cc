@@ -3,8 +3,8 @@
 
 #include "programs/command_line.h"
 #include "programs/commands.h"
-#include "reports/fairness.h"
-#include "reports/study.h"
+#include "reports/checks/fairness.h"
+#include "reports/study/study.h"
 #include "runner/terminal_text.h"
 
 namespace draftlab {

@@ -4,8 +4,8 @@
 #include "base/file.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
-#include "reports/decision.h"
-#include "reports/pipeline_findings.h"
+#include "reports/decision/decision.h"
+#include "reports/pipeline/pipeline_findings.h"
 #include "runner/terminal_text.h"
 
 namespace draftlab {
@@ -80,7 +80,8 @@ int decide_command(const Words& words) {
   for (const std::string& name : names) studies.push_back(load_study(RunFolder(name)));
   const Decision decision = decide(studies, context);
   const Json json = decision_json(decision, context);
-  const std::filesystem::path place = out ? std::filesystem::path(*out) : RunFolder(names[0]).report();
+  const std::filesystem::path place =
+      out ? std::filesystem::path(*out) : RunFolder(names[0]).report();
   make_folder(place);
   replace_file(place / "decision.json", pretty(json));
   replace_file(place / "decision.html", decision_page(decision, context, names));

@@ -2,8 +2,8 @@
 
 #include "programs/command_line.h"
 #include "programs/commands.h"
-#include "reports/report.h"
-#include "reports/tensorboard.h"
+#include "reports/page/report.h"
+#include "reports/tables/tensorboard.h"
 #include "runner/terminal_text.h"
 
 namespace draftlab {

@@ -13,7 +13,7 @@
 #include "base/build.h"
 #include "base/error.h"
 #include "record/run_folder.h"
-#include "target/capture.h"
+#include "target_model/capture.h"
 #include "train/segment_training.h"
 #include "train/step_timing.h"
 

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "runner/example_sweep.h"
+#include "testing/example_sweep.h"
 
 namespace draftlab {
 namespace {

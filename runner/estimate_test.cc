@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "record/events.h"
-#include "runner/example_sweep.h"
+#include "testing/example_sweep.h"
 
 namespace draftlab {
 namespace {

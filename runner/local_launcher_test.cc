@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "base/file.h"
-#include "runner/example_sweep.h"
 #include "runner/worker_lock.h"
+#include "testing/example_sweep.h"
 
 namespace draftlab {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "runner/example_sweep.h"
+#include "testing/example_sweep.h"
 
 namespace draftlab {
 namespace {

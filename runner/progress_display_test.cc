@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "record/progress.h"
-#include "runner/example_sweep.h"
+#include "testing/example_sweep.h"
 
 namespace draftlab {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "base/file.h"
 #include "record/events.h"
-#include "runner/example_sweep.h"
-#include "runner/fake_launcher.h"
+#include "testing/example_sweep.h"
+#include "testing/fake_launcher.h"
 
 namespace draftlab {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "runner/example_sweep.h"
+#include "testing/example_sweep.h"
 
 namespace draftlab {
 namespace {

@@ -6,8 +6,8 @@
 #include "record/metrics.h"
 #include "record/outcome.h"
 #include "record/progress.h"
-#include "runner/example_sweep.h"
 #include "runner/worker_lock.h"
+#include "testing/example_sweep.h"
 
 namespace draftlab {
 namespace {

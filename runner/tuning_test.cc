@@ -8,7 +8,7 @@
 #include "record/metrics.h"
 #include "record/outcome.h"
 #include "runner/difference.h"
-#include "runner/example_sweep.h"
+#include "testing/example_sweep.h"
 
 namespace draftlab {
 namespace {

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 
 #include "base/file.h"
-#include "reports/synthetic_folder.h"
-#include "reports/zoom.h"
+#include "reports/page/zoom.h"
+#include "testing/synthetic_folder.h"
 
 namespace draftlab {
 namespace {

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "model/drafter.h"
-#include "model/golden_drafter.h"
 #include "optim/clipping.h"
 #include "optim/optimizer.h"
+#include "testing/golden_drafter.h"
 
 namespace draftlab {
 namespace {

@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "model/drafter.h"
 #include "record/transfer.h"
+#include "testing/example_segments.h"
 #include "train/checkpoint.h"
-#include "train/example_segments.h"
 
 namespace draftlab {
 namespace {

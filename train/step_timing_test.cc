@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "record/timing.h"
-#include "train/example_segments.h"
+#include "testing/example_segments.h"
 
 namespace draftlab {
 namespace {

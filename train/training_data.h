@@ -11,7 +11,7 @@
 #include "record/metrics.h"
 #include "record/segment.h"
 #include "store/reader.h"
-#include "target/frozen.h"
+#include "target_model/frozen.h"
 #include "train/sample_order.h"
 
 namespace draftlab {

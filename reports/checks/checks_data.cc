@@ -1,0 +1,238 @@
+// Fairness checks: what the runs learned from and were measured on.
+#include <cmath>
+#include <map>
+
+#include "base/number_text.h"
+#include "reports/checks/agreement.h"
+#include "reports/checks/checks.h"
+#include "reports/page/answer.h"
+#include "reports/stats/acceptance.h"
+
+namespace draftlab {
+namespace {
+
+constexpr int64_t kFewPrompts = 30;  // below, an interval over prompts is itself uncertain
+
+// The first step at which `a` and `b` had seen different data; -1: none. Where a row has no hash,
+// the number of tokens stands in for it.
+int64_t first_difference(const Result& a, const Result& b) {
+  size_t j = 0;
+  for (const EvaluationRow& row : a.held_out) {
+    while (j < b.held_out.size() && b.held_out[j].step < row.step) ++j;
+    if (j == b.held_out.size()) break;
+    const EvaluationRow& other = b.held_out[j];
+    if (other.step != row.step) continue;
+    const bool hashed = !row.data_hash.empty() && !other.data_hash.empty();
+    if (row.tokens != other.tokens || (hashed && row.data_hash != other.data_hash)) return row.step;
+  }
+  return -1;
+}
+
+JsonObject data_identity(const Result& run) {
+  JsonObject object = to_json(run.config.drafter);
+  object["labels"] = run.config.training.labels;
+  object["store"] = run.config.store;
+  object["training sequences"] = run.config.split.train;
+  return object;
+}
+
+JsonObject evaluation_identity(const Result& run) {
+  JsonObject object{{"evaluation stride", run.config.evaluation.stride},
+                    {"evaluation steps", JsonArray(run.config.evaluation.steps.begin(),
+                                                   run.config.evaluation.steps.end())},
+                    {"held-out sequences", run.config.split.held_out},
+                    {"tuning sequences", run.config.split.tuning}};
+  if (!run.held_out.empty()) {
+    object["evaluated blocks"] = run.held_out.back().blocks;
+    object["evaluated prompts"] = run.held_out.back().prompts;
+  }
+  return object;
+}
+
+}  // namespace
+
+Findings unequal_data(const Study& study) {
+  struct Group {
+    const Result* first;
+    std::vector<const Result*> others = {};  // that saw something else
+    int64_t step = 0;                        // by which the first of them had
+  };
+  std::map<std::pair<int64_t, int64_t>, Group> groups;  // by the seeds of data and noise
+  int64_t unknown = 0;
+  for (const Result& run : study.results) {
+    if (run.held_out.empty()) continue;
+    unknown += run.held_out.back().data_hash.empty();
+    const auto [entry, added] =
+        groups.try_emplace({run.seeds.data, run.seeds.noise}, Group{.first = &run});
+    Group& group = entry->second;
+    const int64_t step = first_difference(*group.first, run);
+    if (step < 0) continue;
+    if (group.others.empty()) group.step = step;
+    group.others.push_back(&run);
+  }
+  Findings findings;
+  for (const auto& [seeds, group] : groups) {
+    if (group.others.empty()) continue;
+    findings.push_back({Severity::kRefuse,
+                        runs_text(group.others) + " had not seen the same data at step " +
+                            std::to_string(group.step) + " as " + group.first->run +
+                            ", which has the same seed; train both from one store with one "
+                            "version of draftlab.",
+                        arms_of(group.others)});
+  }
+  if (unknown > 0) {
+    findings.push_back({Severity::kInform,
+                        "For " + counted(unknown, "run") +
+                            " of an older version nothing records which data they saw; only the "
+                            "numbers of tokens were compared. Train anew to know.",
+                        {}});
+  }
+  return findings;
+}
+
+Findings unequal_stores(const Study& study) {
+  return disagreements(study, Severity::kRefuse, data_identity,
+                       "the runs answer different questions; compare runs of one store and one "
+                       "drafter.");
+}
+
+Findings unequal_initial_weights(const Study& study) {
+  struct Group {
+    const Result* first;
+    std::vector<const Result*> others = {};
+  };
+  std::map<int64_t, Group> groups;  // by the seed of the weights
+  int64_t unknown = 0;
+  const auto hash = [](const Result& run) {
+    return run.baselines ? run.baselines->initial_weights_hash : "";
+  };
+  // As text, so that equal NaNs are equal starts.
+  const auto loss = [](const Result& run) {
+    return number_text(run.first(Split::kHeldOut, Measure::kLoss));
+  };
+  for (const Result& run : study.results) {
+    if (run.held_out.empty() || run.held_out.front().step != 0) continue;
+    unknown += hash(run).empty();
+    Group& group = groups.try_emplace(run.seeds.weights, Group{.first = &run}).first->second;
+    const bool hashed = !hash(run).empty() && !hash(*group.first).empty();
+    if (loss(run) != loss(*group.first) || (hashed && hash(run) != hash(*group.first)))
+      group.others.push_back(&run);
+  }
+  Findings findings;
+  for (const auto& [seed, group] : groups) {
+    if (group.others.empty()) continue;
+    findings.push_back({Severity::kWarn,
+                        runs_text(group.others) + " did not start from the same weights as " +
+                            group.first->run + ", which has the same seed (held-out loss " +
+                            loss(*group.others.front()) + " and " + loss(*group.first) +
+                            " at step 0); train both with one version of draftlab.",
+                        arms_of(group.others)});
+  }
+  if (unknown > 0) {
+    findings.push_back({Severity::kInform,
+                        "For " + counted(unknown, "run") +
+                            " nothing records the initial weights; only the losses at step 0 were "
+                            "compared. Train anew to know.",
+                        {}});
+  }
+  return findings;
+}
+
+Findings unequal_evaluations(const Study& study) {
+  Findings findings =
+      disagreements(study, Severity::kRefuse, evaluation_identity,
+                    "runs measured differently cannot be compared; evaluate all alike.");
+  std::vector<const Result*> uneven;
+  for (const Result& run : study.results) {
+    for (const EvaluationRow& row : run.held_out) {
+      const EvaluationRow& first = run.held_out.front();
+      if (row.blocks == first.blocks && row.prompts == first.prompts) continue;
+      uneven.push_back(&run);
+      break;
+    }
+  }
+  if (!uneven.empty()) {
+    findings.push_back({Severity::kRefuse,
+                        "The evaluations of " + runs_text(uneven) +
+                            " are not all of the same blocks, so that their curves bend for "
+                            "another reason than training; train again.",
+                        arms_of(uneven)});
+  }
+  return findings;
+}
+
+Findings weak_acceptance(const Study& study) {
+  int64_t unknown = 0, without_baseline = 0, fewest = -1;
+  std::vector<const Result*> other_definition;
+  for (const Result& run : study.results) {
+    if (!run.done() || run.held_out.empty()) continue;
+    const EvaluationRow& row = run.held_out.back();
+    unknown += row.prompt_blocks.empty();
+    const double joint = joint_acceptance_length(row.prefix_share);
+    if (!row.prefix_share.empty() && std::abs(joint - row.acceptance_length) > 1e-6)
+      other_definition.push_back(&run);
+    without_baseline += !run.baselines.has_value();
+    if (fewest < 0 || row.prompts < fewest) fewest = row.prompts;
+  }
+  Findings findings;
+  if (!other_definition.empty()) {
+    findings.push_back({Severity::kRefuse,
+                        "The acceptance length of " + runs_text(other_definition) +
+                            " is not 1 plus the shares of its prefixes, so another definition was "
+                            "measured; train again with this version.",
+                        arms_of(other_definition)});
+  }
+  if (fewest >= 0 && fewest < kFewPrompts) {
+    findings.push_back({Severity::kWarn,
+                        "Acceptance is measured on " + counted(fewest, "prompt") + ", fewer than " +
+                            std::to_string(kFewPrompts) +
+                            ": differences may be those of these prompts; hold out more.",
+                        {}});
+  }
+  if (without_baseline > 0) {
+    findings.push_back({Severity::kWarn,
+                        counted(without_baseline, "run") +
+                            " recorded no baseline, so that nothing shows what a drafter that "
+                            "learned nothing would reach; train anew.",
+                        {}});
+  }
+  if (unknown > 0) {
+    findings.push_back({Severity::kInform,
+                        "For " + counted(unknown, "run") +
+                            " of an older version the counts of each prompt are missing, so that "
+                            "acceptance lengths have no interval over prompts. Train anew for one.",
+                        {}});
+  }
+  return findings;
+}
+
+Findings duplicate_sequences(const Study& study) {
+  int64_t most = 0;
+  std::string where;
+  bool unknown = false, any = false;
+  for (const Result& run : study.results) {
+    if (!run.baselines) continue;
+    any = true;
+    unknown |= run.baselines->duplicates < 0;
+    if (run.baselines->duplicates <= most) continue;
+    most = run.baselines->duplicates;
+    where = run.run;
+  }
+  if (most > 0) {
+    return {{Severity::kRefuse,
+             counted(most, "held-out sequence") + " of " + where + (most == 1 ? " is" : " are") +
+                 " also in the training part, so that memory counts as skill; remove duplicates "
+                 "from the prompts of the store.",
+             {}}};
+  }
+  if (any && unknown) {
+    return {
+        {Severity::kInform,
+         "Nobody has counted the held-out sequences that are also in the training part (runs of "
+         "an older version). Train anew to know.",
+         {}}};
+  }
+  return {};
+}
+
+}  // namespace draftlab

@@ -1,0 +1,82 @@
+#include "testing/fair_study.h"
+
+namespace draftlab {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST_F(FairnessTest, F08UnequalData) {
+  run("Muon", 1).held_out[1].data_hash = "other";
+  run("Muon", 1).held_out[2].data_hash = "other";
+  const Findings findings = of("F08");
+  EXPECT_THAT(findings, ElementsAre(finding(kRefuse, run("Muon", 1).run,
+                                            "at step 50 as " + run("AdamW", 1).run)));
+  EXPECT_THAT(findings[0].arms, ElementsAre("Muon"));
+}
+
+TEST_F(FairnessTest, F08UnequalTokensWhereThereIsNoHash) {
+  for (Result& r : study_.results) {
+    for (EvaluationRow& row : r.held_out) row.data_hash.clear();
+  }
+  run("Muon", 0).held_out[2].tokens += 1;
+  EXPECT_THAT(of("F08"), ElementsAre(finding(kRefuse, run("Muon", 0).run, "at step 100"),
+                                     finding(kInform, "For 6 runs of an older version")));
+}
+
+TEST_F(FairnessTest, F09UnequalStoresAndDrafters) {
+  run("Muon", 2).config.store = "another";
+  run("Muon", 2).config.drafter.block_size = 8;
+  EXPECT_THAT(of("F09"),
+              ElementsAre(finding(kRefuse, "Block_size differs: 4 in 5 runs such as AdamW",
+                                  "and 8 in Muon"),
+                          finding(kRefuse, "Store differs: store in 5 runs")));
+}
+
+TEST_F(FairnessTest, F10UnequalInitialWeights) {
+  run("Muon", 0).baselines->initial_weights_hash = "others";
+  EXPECT_THAT(of("F10"), ElementsAre(finding(kWarn, run("Muon", 0).run, run("AdamW", 0).run)));
+  run("Muon", 0) = run_of("Muon", "muon", 0.001, 4, 1.404);
+  EXPECT_THAT(of("F10"), IsEmpty());
+  run("Muon", 0).held_out[0].loss += 1e-9;
+  EXPECT_THAT(of("F10"), ElementsAre(finding(kWarn, "did not start from the same weights")));
+}
+
+TEST_F(FairnessTest, F16UnequalEvaluations) {
+  run("Muon", 0).config.evaluation.stride = 2;
+  for (EvaluationRow& row : run("Muon", 1).held_out) row.blocks = 500;
+  run("Muon", 2).held_out[1].prompts = 39;
+  EXPECT_THAT(of("F16"), ElementsAre(finding(kRefuse, "Evaluation stride differs: 4 in 5 runs"),
+                                     finding(kRefuse, "Evaluated blocks differs: 400 in 5 runs"),
+                                     finding(kRefuse, "evaluations of " + run("Muon", 2).run)));
+}
+
+TEST_F(FairnessTest, F30FewPromptsAndNoBaseline) {
+  for (Result& r : study_.results) {
+    for (EvaluationRow& row : r.held_out) row.prompts = 12;
+  }
+  run("Muon", 0).baselines.reset();
+  EXPECT_THAT(of("F30"), ElementsAre(finding(kWarn, "measured on 12 prompts"),
+                                     finding(kWarn, "1 run recorded no baseline")));
+}
+
+TEST_F(FairnessTest, F30AnotherDefinition) {
+  for (Result& r : study_.results) {
+    EvaluationRow& row = r.held_out.back();
+    row.prefix_share = {row.acceptance_length - 1};
+  }
+  EXPECT_THAT(of("F30"), IsEmpty());
+  run("Muon", 0).held_out.back().prefix_share = {0.1, 0.05};
+  EXPECT_THAT(of("F30"),
+              ElementsAre(finding(kRefuse, "acceptance length of " + run("Muon", 0).run)));
+}
+
+TEST_F(FairnessTest, F35HeldOutSequencesThatAreTrainedOn) {
+  run("Muon", 0).baselines->duplicates = 2;
+  const Findings findings = of("F35");
+  EXPECT_THAT(findings, ElementsAre(finding(kRefuse, "2 held-out sequences", "memory counts as")));
+  EXPECT_TRUE(refuses(findings[0], "AdamW", "anything", false));
+}
+
+}  // namespace
+}  // namespace draftlab

@@ -1,0 +1,167 @@
+// Fairness checks: where and with what the runs were made, and what their seconds are.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/number_text.h"
+#include "reports/checks/agreement.h"
+#include "reports/checks/checks.h"
+#include "reports/page/answer.h"
+#include "reports/study/probe.h"
+
+namespace draftlab {
+namespace {
+
+// What of the provenance changes how long a step takes; all else of it is the build.
+constexpr std::array kMachine = {"cpu", "cores", "device", "threads", "vector_instructions"};
+
+bool of_machine(std::string_view key) {
+  return std::find(kMachine.begin(), kMachine.end(), key) != kMachine.end();
+}
+
+// Where the run's seconds were measured.
+JsonObject machine(const Result& run) {
+  if (run.seconds_from_probe) return run.probe->machine;
+  JsonObject object;
+  for (const auto& field : run.provenance) {
+    if (of_machine(field.key())) object[field.key()] = field.value();
+  }
+  return object;
+}
+
+JsonObject build(const Result& run) {
+  JsonObject object;
+  for (const auto& field : run.provenance) {
+    if (!of_machine(field.key())) object[field.key()] = field.value();
+  }
+  return object;
+}
+
+// Steps of one arm that were timed alone and still take different times: something else ran.
+Findings unsteady_probes(const std::vector<const Result*>& runs) {
+  constexpr double kSteady = 0.1;
+  std::vector<std::string> arms, texts;
+  for (const Result* run : runs) {
+    const StepTime time = step_time(*run->probe);
+    if (!(time.spread() > kSteady) || std::ranges::count(arms, run->arm) > 0) continue;
+    arms.push_back(run->arm);
+    texts.push_back(run->arm + " by " + significant(100 * time.spread(), 2) + " %");
+  }
+  if (arms.empty()) return {};
+  return {{Severity::kWarn,
+           "Steps were timed alone, and yet their quartiles differ: " + joined(texts) +
+               " of the median. Something else used the machine; remove the timing.json files "
+               "and `draftlab resume` while it is quiet.",
+           arms, true}};
+}
+
+}  // namespace
+
+Findings unequal_machines(const Study& study) {
+  Findings findings =
+      disagreements(study, Severity::kWarn, machine,
+                    "seconds on different machines do not compare; look at steps and tokens, or "
+                    "train all runs on one kind of machine.");
+  for (FairnessFinding& finding : findings) finding.by_time_only = true;
+  return findings;
+}
+
+Findings uneven_clock(const Study& study) {
+  std::vector<const Result*> off;
+  for (const Result& run : study.results) {
+    if (!run.done() || run.held_out.empty()) continue;
+    const double seconds = run.held_out.back().train_seconds;
+    if (!(std::abs(seconds - run.train_seconds) <= 0.01 * run.train_seconds + 1e-6))
+      off.push_back(&run);
+  }
+  Findings findings;
+  if (!off.empty()) {
+    findings.push_back({Severity::kWarn,
+                        "The last evaluation of " + runs_text(off) + " is stamped " +
+                            seconds_text(off.front()->held_out.back().train_seconds) +
+                            ", but its training steps took " +
+                            seconds_text(off.front()->train_seconds) +
+                            ": something else is on the clock, or rows are missing; train it "
+                            "again.",
+                        arms_of(off), true});
+  }
+  for (const Arm& arm : study.summary.arms) {
+    if (arm.chosen() == nullptr) continue;
+    const double data = arm.chosen()->data_per_step.estimate.mean;
+    const double step = arm.chosen()->seconds_per_step.estimate.mean;
+    if (!(data > 0.1 * step)) continue;
+    findings.push_back({Severity::kWarn,
+                        "Steps of " + arm.name + " spend " + significant(100 * data / step, 2) +
+                            " % of their time waiting for data, which says nothing about the "
+                            "optimizer; compare optimizer seconds, or put the store on a faster "
+                            "disk.",
+                        {arm.name},
+                        true});
+  }
+  return findings;
+}
+
+Findings shared_machines(const Study& study) {
+  std::vector<const Result*> shared, probed;
+  int64_t unknown = 0;
+  for (const Result& result : study.results) {
+    if (result.steps == 0 || result.phase == kTrial) continue;
+    if (result.seconds_from_probe) {
+      probed.push_back(&result);
+    } else if (result.alone == false) {
+      shared.push_back(&result);
+    }
+    unknown += !result.alone.has_value();
+  }
+  Findings findings = unsteady_probes(probed);
+  if (!shared.empty()) {
+    findings.push_back(
+        {Severity::kWarn,
+         counted(static_cast<int64_t>(shared.size()), "run") +
+             " shared the machine with another run while training (" + runs_text(shared) +
+             "); seconds measured in company are not seconds measured alone, so "
+             "every comparison by time is rough. `draftlab resume` times each arm alone "
+             "once all runs are done; --jobs 1 trains them so.",
+         arms_of(shared), true});
+  }
+  if (unknown > 0) {
+    findings.push_back({Severity::kInform,
+                        "For " + counted(unknown, "run") +
+                            " nothing records whether another ran beside it, so seconds may be "
+                            "those of a shared machine.",
+                        {},
+                        true});
+  }
+  return findings;
+}
+
+Findings unequal_builds(const Study& study) {
+  return disagreements(study, Severity::kWarn, build,
+                       "a difference may come from the program; train all runs with one build.");
+}
+
+Findings resumed_runs(const Study& study) {
+  std::vector<const Result*> cpu, cuda;
+  for (const Result& run : study.results) {
+    if (run.resumed) (run.config.training.device == "cuda" ? cuda : cpu).push_back(&run);
+  }
+  Findings findings;
+  if (!cuda.empty()) {
+    findings.push_back({Severity::kWarn,
+                        runs_text(cuda) +
+                            " stopped and went on, on a GPU, where the bits of a resumed run are "
+                            "not those of an uninterrupted one; train again where it matters.",
+                        arms_of(cuda)});
+  }
+  if (!cpu.empty()) {
+    findings.push_back({Severity::kInform,
+                        runs_text(cpu) +
+                            " stopped and went on; on the CPU a resumed run equals an "
+                            "uninterrupted one bit for bit, only its seconds are those of two "
+                            "sittings.",
+                        arms_of(cpu)});
+  }
+  return findings;
+}
+
+}  // namespace draftlab

@@ -1,0 +1,77 @@
+#include "testing/fair_study.h"
+
+namespace draftlab {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST_F(FairnessTest, F18UnequalMachines) {
+  run("Muon", 0).provenance["cpu"] = "Y";
+  const Findings findings = of("F18");
+  EXPECT_THAT(findings, ElementsAre(finding(kWarn, "Cpu differs: X in 5 runs", "Y in Muon")));
+  EXPECT_TRUE(findings[0].by_time_only);
+  EXPECT_THAT(of("F27"), IsEmpty());
+}
+
+TEST_F(FairnessTest, F19AClockWithMoreOnItThanSteps) {
+  run("Muon", 0).held_out.back().train_seconds = 12;
+  EXPECT_THAT(of("F19"), ElementsAre(finding(kWarn, "is stamped 12.0 s", "took 10.0 s")));
+}
+
+TEST_F(FairnessTest, F19StepsThatWaitForData) {
+  for (size_t i = 0; i < 3; ++i) run("Muon", i).data_seconds = 3;
+  EXPECT_THAT(of("F19"), ElementsAre(finding(kWarn, "Steps of Muon spend 30 % of their time")));
+}
+
+TEST_F(FairnessTest, F20SharedMachines) {
+  run("Muon", 0).alone = false;
+  run("Muon", 1).alone = false;
+  run("AdamW", 1).alone.reset();
+  EXPECT_THAT(of("F20"), ElementsAre(finding(kWarn, "2 runs shared the machine"),
+                                     finding(kInform, "For 1 run nothing records")));
+}
+
+TEST_F(FairnessTest, F20IsSilentAboutCompanyWhereStepsWereTimedAlone) {
+  for (size_t i = 0; i < 2; ++i) {
+    Result& result = run("Muon", i);
+    result.alone = false;
+    result.seconds_from_probe = true;
+    result.probe.emplace();
+    result.probe->steps = {{0, 1, 0, 0, 0}, {0, 1.01, 0, 0, 0}, {0, 1.02, 0, 0, 0}};
+  }
+  EXPECT_THAT(of("F20"), IsEmpty());
+  run("Muon", 2).alone = false;
+  EXPECT_THAT(of("F20"), ElementsAre(finding(kWarn, "1 run shared the machine")));
+}
+
+TEST_F(FairnessTest, F20TimingsThatAreFarApart) {
+  Result& result = run("Muon", 0);
+  result.alone = false;
+  result.seconds_from_probe = true;
+  result.probe.emplace();
+  result.probe->steps = {{0, 1, 0, 0, 0}, {0, 1.5, 0, 0, 0}, {0, 2, 0, 0, 0}};
+  EXPECT_THAT(of("F20"), ElementsAre(finding(kWarn, "quartiles differ: Muon by 33 % of the median",
+                                             "Something else used the machine")));
+}
+
+TEST_F(FairnessTest, F27UnequalBuilds) {
+  run("Muon", 0).provenance["libtorch"] = "2.12.0";
+  run("Muon", 1).provenance.erase("commit");
+  EXPECT_THAT(of("F27"), ElementsAre(finding(kWarn, "Commit differs: abc in 5 runs", "nothing in"),
+                                     finding(kWarn, "Libtorch differs: 2.11.0 in 5 runs")));
+  EXPECT_THAT(of("F18"), IsEmpty());
+}
+
+TEST_F(FairnessTest, F28ResumedRuns) {
+  const std::string segment = run("Muon", 0).segments[0];
+  run("Muon", 0).resumed = true;
+  EXPECT_THAT(of("F28"), ElementsAre(finding(kInform, run("Muon", 0).run, "bit for bit")));
+  run("Muon", 0).config.training.device = "cuda";
+  EXPECT_THAT(of("F28"), ElementsAre(finding(kWarn, run("Muon", 0).run, "on a GPU")));
+  run("Muon", 0).resumed = false;
+  EXPECT_THAT(of("F28"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace draftlab

@@ -1,0 +1,78 @@
+#include "testing/fair_study.h"
+
+namespace draftlab {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST_F(FairnessTest, F11UnequalTraining) {
+  for (size_t i = 0; i < 3; ++i) run("Muon", i).config.training.clip = 0.5;
+  const Findings findings = of("F11");
+  EXPECT_THAT(findings, ElementsAre(finding(kRefuse, "Clip differs: 1 in 3 runs such as AdamW",
+                                            "0.5 in 3 runs such as Muon")));
+  EXPECT_THAT(findings[0].arms, ElementsAre("Muon"));
+}
+
+TEST_F(FairnessTest, F12UnequalSchedules) {
+  run("Muon", 0).config.training.warmup = 0.5;
+  EXPECT_THAT(of("F12"), ElementsAre(finding(kRefuse, "Warm-up differs: 0.04 in 5 runs")));
+}
+
+TEST_F(FairnessTest, F12ReadInTheMiddleOfASchedule) {
+  for (size_t i = 0; i < 3; ++i) {
+    for (EvaluationRow& row : run("Muon", i).held_out) row.train_seconds *= 2;
+    run("Muon", i).train_seconds *= 2;
+  }
+  const Findings findings = of("F12");
+  EXPECT_THAT(findings, ElementsAre(finding(kRefuse, "Muon at about step 50 of 100")));
+  EXPECT_TRUE(findings[0].by_time_only);
+  EXPECT_FALSE(refuses(findings[0], "AdamW", "Muon", false));
+  EXPECT_TRUE(refuses(findings[0], "AdamW", "Muon", true));
+  for (Result& r : study_.results) r.config.training.schedule = "constant";
+  EXPECT_THAT(of("F12"), IsEmpty());
+}
+
+TEST_F(FairnessTest, F24AMuonArmWithoutMuon) {
+  for (size_t i = 0; i < 3; ++i) {
+    for (Route& route : run("Muon", i).config.routing) route.rule = "adamw";
+  }
+  EXPECT_THAT(of("F24"), ElementsAre(finding(kRefuse, "No tensor of Muon is updated by muon")));
+}
+
+TEST_F(FairnessTest, F24VectorsOrthogonalizedMatricesLeftAndTensorsFrozen) {
+  for (size_t i = 0; i < 3; ++i) {
+    for (Route& route : run("Muon", i).config.routing) {
+      if (route.name == "norm.weight") route.rule = "muon";
+      if (route.name == "fc.weight") route.rule = "adamw";
+      if (route.name == "hidden_norm.weight") route.rule = "frozen";
+    }
+  }
+  EXPECT_THAT(of("F24"),
+              ElementsAre(finding(kRefuse, "norm.weight of Muon went to muon"),
+                          finding(kInform, "Muon updates fc.weight by AdamW"),
+                          finding(kRefuse, "no tensor by AdamW", "hidden_norm.weight by Muon")));
+}
+
+TEST_F(FairnessTest, F25DefaultsThatDifferAndNobodyStated) {
+  JsonArray& arms = study_.plan.sweep.get_object()["arms"].get_array();
+  arms[1].get_object()["optimizer"].get_object().erase("weight_decay");
+  EXPECT_THAT(of("F25"), IsEmpty());  // the same value, stated or not
+  for (size_t i = 0; i < 3; ++i) {
+    run("Muon", i).optimizer = parse_optimizer_config(
+        JsonObject{{"kind", "muon"}, {"learning_rate", 0.001}, {"weight_decay", 0.1}}, "test");
+  }
+  EXPECT_THAT(of("F25"), ElementsAre(finding(kWarn, "does not state weight_decay of Muon",
+                                             "0 for AdamW; 0.1 for Muon")));
+}
+
+TEST_F(FairnessTest, F26UpdatesOfAnotherSize) {
+  for (size_t i = 0; i < 3; ++i) {
+    for (UpdateRow& row : run("Muon", i).updates) row.update_rms = 2e-3;
+  }
+  EXPECT_THAT(of("F26"), ElementsAre(finding(kInform, "the matrices of Muon by 0.02",
+                                             "those of AdamW by 0.001")));
+}
+
+}  // namespace
+}  // namespace draftlab

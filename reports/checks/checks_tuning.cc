@@ -1,0 +1,227 @@
+// Fairness checks: how the settings of the arms were chosen.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/number_text.h"
+#include "reports/checks/checks.h"
+#include "reports/page/answer.h"
+#include "reports/study/option.h"
+
+namespace draftlab {
+namespace {
+
+// A setting counts as tried once a run of it came to an end of its own.
+int64_t tried(const Arm& arm) {
+  return std::count_if(arm.tried().begin(), arm.tried().end(), [](const Setting& setting) {
+    return !setting.finished.empty() || setting.diverged > 0;
+  });
+}
+
+const SweptOption* swept_rate(const Arm& arm) {
+  for (const SweptOption& option : arm.swept) {
+    if (option.key == "learning_rate" && option.values.size() > 1) return &option;
+  }
+  return nullptr;
+}
+
+std::vector<double> numbers(const SweptOption& option) {
+  std::vector<double> values;
+  for (const Json& value : option.values) values.push_back(json_number(value, option.key));
+  return values;
+}
+
+// "2 settings of AdamW, 3 settings of Muon and NorMuon"
+template <typename Count>
+std::string shares(const std::map<Count, std::vector<std::string>>& arms_by,
+                   std::string (*text)(Count)) {
+  std::vector<std::string> parts;
+  for (const auto& [count, arms] : arms_by) parts.push_back(text(count) + " of " + joined(arms));
+  return listed(parts);
+}
+
+std::string settings_text(int64_t n) { return counted(n, "setting"); }
+
+}  // namespace
+
+Findings unequal_trials(const Study& study) {
+  std::map<int64_t, std::vector<std::string>> by_count;
+  double least = INFINITY, most = 0;
+  std::string cheapest, dearest;
+  for (const Arm& arm : study.summary.arms) {
+    const int64_t count = tried(arm);
+    if (count == 0) continue;
+    by_count[count].push_back(arm.name);
+    double seconds = 0;
+    for (const Setting& setting : arm.tried()) {
+      for (const Result* run : setting.runs) seconds += run->train_seconds;
+    }
+    if (seconds < least) cheapest = arm.name;
+    if (seconds > most) dearest = arm.name;
+    least = std::min(least, seconds);
+    most = std::max(most, seconds);
+  }
+  Findings findings;
+  if (by_count.size() > 1) {
+    const bool far = by_count.rbegin()->first > 2 * by_count.begin()->first;
+    findings.push_back({far ? Severity::kRefuse : Severity::kWarn,
+                        "The arms were not tuned equally: " + shares(by_count, settings_text) +
+                            " have a result; give every arm as many, since the best of more tries "
+                            "is better by luck alone.",
+                        {}});
+    // Arms that had as many may be compared all the same.
+    for (const auto& [count, arms] : by_count) findings.back().groups.push_back(arms);
+  }
+  if (most > 2 * least) {
+    findings.push_back({Severity::kInform,
+                        "All runs of " + dearest + " together trained for " + seconds_text(most) +
+                            ", those of " + cheapest + " for " + seconds_text(least) +
+                            ": for equal time the cheaper arm could have tried more settings.",
+                        {}});
+  }
+  return findings;
+}
+
+Findings unequal_search_spaces(const Study& study) {
+  Findings findings;
+  // Grids that differ by more than half a decade from end to end.
+  std::map<std::string, double> decades;
+  for (const Arm& arm : study.summary.arms) {
+    const SweptOption* rate = swept_rate(arm);
+    if (rate == nullptr) continue;
+    const std::vector<double> values = numbers(*rate);
+    if (values.front() > 0) decades[arm.name] = std::log10(values.back() / values.front());
+  }
+  const auto [narrow, wide] =
+      std::minmax_element(decades.begin(), decades.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (!decades.empty() && wide->second - narrow->second > 0.5) {
+    findings.push_back({Severity::kWarn,
+                        "The learning rates tried for " + wide->first + " span " +
+                            fixed(wide->second, 1) + " decades, those for " + narrow->first + " " +
+                            fixed(narrow->second, 1) + "; widen the narrower grid.",
+                        {narrow->first, wide->first}});
+  }
+  // An option that one tuned arm varies and another tuned arm has but leaves alone.
+  for (const Arm& arm : study.summary.arms) {
+    for (const SweptOption& option : arm.swept) {
+      std::vector<std::string> others;
+      for (const Arm& other : study.summary.arms) {
+        const bool has = other.settings.front().optimizer.has(option.key);
+        const bool varies = std::any_of(
+            other.swept.begin(), other.swept.end(),
+            [&](const SweptOption& o) { return o.key == option.key && o.values.size() > 1; });
+        if (has && !varies && other.tried().size() > 1) others.push_back(other.name);
+      }
+      if (others.empty()) continue;
+      others.insert(others.begin(), arm.name);
+      const std::string lacking = joined({others.begin() + 1, others.end()});
+      findings.push_back({Severity::kWarn,
+                          capitalized(option.key) + " was tuned for " + arm.name + " but not for " +
+                              lacking + "; tune it for all of them or for none.",
+                          others});
+    }
+  }
+  return findings;
+}
+
+Findings best_at_the_edge(const Study& study) {
+  Findings findings;
+  for (const Arm& arm : study.summary.arms) {
+    for (const SweptOption& option : arm.swept) {
+      if (!option.at_edge) continue;
+      findings.push_back({Severity::kWarn,
+                          "The best setting of " + arm.name + " (" + arm.chosen_trial()->label +
+                              ") lies at the edge of its grid in " + option.key + " (tried " +
+                              option_text(option.values.front()) + " to " +
+                              option_text(option.values.back()) +
+                              "); a better value may lie beyond: extend the grid.",
+                          {arm.name}});
+    }
+  }
+  return findings;
+}
+
+Findings coarse_grid(const Study& study) {
+  Findings findings;
+  for (const Arm& arm : study.summary.arms) {
+    const SweptOption* rate = swept_rate(arm);
+    if (rate == nullptr || arm.chosen_trial() == nullptr) continue;
+    const double best = arm.chosen_trial()->optimizer.learning_rate();
+    std::vector<std::string> far;
+    for (double value : numbers(*rate)) {
+      const double factor = std::max(value, best) / std::min(value, best);
+      // A neighbour has no other value between itself and the best one.
+      const bool neighbour = std::ranges::none_of(numbers(*rate), [&](double between) {
+        return std::min(value, best) < between && between < std::max(value, best);
+      });
+      if (value != best && neighbour && factor > 3) far.push_back(number_text(value));
+    }
+    if (far.empty()) continue;
+    findings.push_back({Severity::kInform,
+                        "Next to the best learning rate of " + arm.name + ", " + number_text(best) +
+                            ", the grid goes on only at " + joined(far) +
+                            ", more than a factor of 3 away: try one between.",
+                        {arm.name}});
+  }
+  return findings;
+}
+
+Findings stability_limit(const Study& study) {
+  Findings findings;
+  for (const Arm& arm : study.summary.arms) {
+    if (arm.chosen_trial() == nullptr) continue;
+    for (const auto& curve : rate_curves(arm)) {
+      const auto best = std::find(curve.begin(), curve.end(), arm.chosen_trial());
+      if (best == curve.end() || best + 1 == curve.end()) continue;
+      const bool all = std::all_of(best + 1, curve.end(),
+                                   [](const Setting* setting) { return setting->diverged > 0; });
+      if (!all) continue;
+      findings.push_back({Severity::kInform,
+                          "Every learning rate of " + arm.name + " above the best one, " +
+                              number_text((*best)->optimizer.learning_rate()) +
+                              ", has diverged runs: it is limited by stability, and a longer "
+                              "warm-up or a lower clip might move its best value.",
+                          {arm.name}});
+    }
+  }
+  return findings;
+}
+
+Findings reported_trials(const Study& study) {
+  std::vector<std::string> arms, best_of;
+  for (const Arm& arm : study.summary.arms) {
+    if (!arm.trials.empty() || arm.settings.size() < 2 || arm.chosen() == nullptr) continue;
+    std::set<std::string> trial_seeds;
+    for (const Setting& setting : arm.settings) {
+      if (&setting == arm.chosen()) continue;
+      for (const Result* run : setting.runs) trial_seeds.insert(seed_text(run->seeds));
+    }
+    const bool any_trial = std::ranges::any_of(arm.chosen()->finished, [&](const Result* run) {
+      return trial_seeds.count(seed_text(run->seeds)) > 0;
+    });
+    if (!any_trial) continue;  // fresh seeds only
+    const double sd = deciding(*arm.chosen(), study.summary.chosen_by).estimate.sd;
+    arms.push_back(arm.name);
+    best_of.push_back("best of " + std::to_string(arm.settings.size()) +
+                      (std::isnan(sd) ? "" : ", sd " + significant(sd, 2) + " over seeds"));
+  }
+  if (arms.empty()) return {};
+  const std::string numbers = " (" + listed(best_of) + ")";
+  if (study.summary.chosen_on == Split::kHeldOut) {
+    return {{Severity::kWarn,
+             "The settings of " + joined(arms) +
+                 " were chosen on the same held-out data that is reported here" + numbers +
+                 ", which flatters the arms with more settings; give the sweep a tuning split.",
+             arms}};
+  }
+  return {{Severity::kWarn,
+           "The reported runs of " + joined(arms) + " are the trials that chose their settings" +
+               numbers +
+               ", so that luck with a seed counts twice; run the chosen settings again with fresh "
+               "seeds and report those.",
+           arms}};
+}
+
+}  // namespace draftlab

@@ -1,0 +1,90 @@
+#include "testing/fair_study.h"
+
+namespace draftlab {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST_F(FairnessTest, F01UnequalNumbersOfTrials) {
+  add_trials("AdamW", "adamw");
+  add_trials("Muon", "muon", {0.002});
+  EXPECT_THAT(of("F01"), ElementsAre(finding(kWarn, "2 settings of Muon; 3 settings of AdamW")));
+  study_.results.pop_back();
+  EXPECT_THAT(of("F01"), ElementsAre(finding(kRefuse, "1 setting of Muon; 3 settings of AdamW")));
+  for (const int64_t seed : {4, 5, 6}) add("Lion", "lion", 0.001, seed, 1.2);
+  const Findings findings = of("F01");
+  EXPECT_TRUE(refuses(findings[0], "AdamW", "Lion", false));
+  EXPECT_FALSE(refuses(findings[0], "Muon", "Lion", false)) << "one setting each";
+  study_.results.resize(study_.results.size() - 3);
+  // A setting without a result is no trial.
+  add("Muon", "muon", 0.002, 1, 1.1);
+  study_.results.back().outcome = "failed";
+  EXPECT_THAT(of("F01"), ElementsAre(finding(kRefuse, "1 setting of Muon")));
+}
+
+TEST_F(FairnessTest, F01UnequalTrainingTime) {
+  for (size_t i = 0; i < 3; ++i) {
+    run("Muon", i).train_seconds = 30;
+    run("Muon", i).held_out.back().train_seconds = 30;
+  }
+  EXPECT_THAT(of("F01"),
+              ElementsAre(finding(kInform, "All runs of Muon together trained for 90.0 s",
+                                  "those of AdamW for 30.0 s")));
+}
+
+TEST_F(FairnessTest, F02UnequalSearchSpaces) {
+  add_trials("AdamW", "adamw", {0.00001, 0.002});
+  add_trials("Muon", "muon");
+  EXPECT_THAT(of("F02"), ElementsAre(finding(kWarn,
+                                             "tried for AdamW span 2.3 decades, those for "
+                                             "Muon 0.6")));
+}
+
+TEST_F(FairnessTest, F02AnOptionTunedForOneArmAlone) {
+  add_trials("AdamW", "adamw");
+  add_trials("Muon", "muon");
+  EXPECT_THAT(of("F02"), IsEmpty());
+  add("AdamW", "adamw", 0.0005, 2, 1.1);
+  study_.results.back().optimizer = parse_optimizer_config(
+      JsonObject{{"kind", "adamw"}, {"learning_rate", 0.001}, {"weight_decay", 0.1}}, "test");
+  EXPECT_THAT(of("F02"), ElementsAre(finding(kWarn,
+                                             "Weight_decay was tuned for AdamW but not for "
+                                             "Muon")));
+}
+
+TEST_F(FairnessTest, F03ABestValueAtTheEdge) {
+  add_trials("AdamW", "adamw", {0.0002, 0.0005});
+  EXPECT_THAT(of("F03"),
+              ElementsAre(finding(kWarn, "best setting of AdamW (learning_rate 0.001)",
+                                  "edge of its grid in learning_rate (tried 2e-04 to 0.001)")));
+}
+
+TEST_F(FairnessTest, F04ACoarseGrid) {
+  add_trials("AdamW", "adamw", {0.0001, 0.002, 0.1});
+  EXPECT_THAT(of("F04"), ElementsAre(finding(kInform,
+                                             "Next to the best learning rate of AdamW, "
+                                             "0.001, the grid goes on only at 1e-04,")));
+}
+
+TEST_F(FairnessTest, F05ABestRateBelowDivergence) {
+  add_trials("AdamW", "adamw");
+  study_.results.back().outcome = "diverged";  // 0.002
+  EXPECT_THAT(of("F05"), ElementsAre(finding(kInform,
+                                             "Every learning rate of AdamW above the best "
+                                             "one, 0.001, has diverged runs")));
+  study_.results.back().outcome = "done";
+  EXPECT_THAT(of("F05"), IsEmpty());
+}
+
+TEST_F(FairnessTest, F06TrialsThatAreReported) {
+  for (double rate : {0.0005, 0.002}) add("AdamW", "adamw", rate, 4, 1.1);
+  EXPECT_THAT(of("F06"), ElementsAre(finding(kWarn, "reported runs of AdamW are the trials",
+                                             "best of 3, sd 0.0010 over seeds")));
+  for (Result& r : study_.results) r.config.split.tuning = 0;
+  EXPECT_THAT(of("F06"),
+              ElementsAre(finding(kWarn, "AdamW were chosen on the same held-out data")));
+}
+
+}  // namespace
+}  // namespace draftlab

@@ -1,0 +1,121 @@
+#include "reports/checks/fairness.h"
+
+#include <algorithm>
+
+#include "reports/checks/checks.h"
+#include "reports/page/answer.h"
+
+namespace draftlab {
+namespace {
+
+constexpr auto kRefuse = Severity::kRefuse;
+constexpr auto kWarn = Severity::kWarn;
+constexpr auto kInform = Severity::kInform;
+
+}  // namespace
+
+std::string severity_name(Severity severity) {
+  return severity == kRefuse ? "refuses" : severity == kWarn ? "warns" : "informs";
+}
+
+bool refuses(const FairnessFinding& finding, const std::string& a, const std::string& b,
+             bool by_time) {
+  if (finding.severity != kRefuse || (finding.by_time_only && !by_time)) return false;
+  if (a != b && !finding.groups.empty()) {
+    return std::ranges::any_of(finding.groups, [&](const std::vector<std::string>& group) {
+      return std::ranges::count(group, a) != std::ranges::count(group, b);
+    });
+  }
+  return finding.arms.empty() || std::ranges::any_of(finding.arms, [&](const std::string& arm) {
+           return arm == a || arm == b;
+         });
+}
+
+std::string runs_text(const std::vector<const Result*>& runs) {
+  std::string text = runs.front()->run;
+  if (runs.size() == 2) text += " and " + runs[1]->run;
+  if (runs.size() > 2) text += " and " + std::to_string(runs.size() - 1) + " more runs";
+  return text;
+}
+
+std::vector<std::string> arms_of(const std::vector<const Result*>& runs) {
+  std::vector<std::string> arms;
+  for (const Result* run : runs) {
+    if (std::find(arms.begin(), arms.end(), run->arm) == arms.end()) arms.push_back(run->arm);
+  }
+  return arms;
+}
+
+const std::vector<CheckKind>& check_kinds() {
+  static const std::vector<CheckKind> kinds = {
+      {"F01", kRefuse, "does every arm have as many settings with a result?", unequal_trials, ""},
+      {"F02", kWarn, "are the search spaces equally wide?", unequal_search_spaces, ""},
+      {"F03", kWarn, "does a best value lie at the edge of its grid?", best_at_the_edge, ""},
+      {"F04", kInform, "is the grid of rates fine around the best?", coarse_grid, ""},
+      {"F05", kInform, "is the best rate the largest that does not diverge?", stability_limit, ""},
+      {"F06", kWarn, "are the reported runs others than the trials?", reported_trials, ""},
+      {"F07", kRefuse, "are there three seeds, the same in every arm?", few_seeds, ""},
+      {"F08", kRefuse, "did runs with equal seeds see the same data?", unequal_data, ""},
+      {"F09", kRefuse, "is it one store, one drafter, one kind of label?", unequal_stores, ""},
+      {"F10", kWarn, "did runs with equal seeds start from the same weights?",
+       unequal_initial_weights, ""},
+      {"F11", kRefuse, "are batch, anchors, clip and device the same?", unequal_training, ""},
+      {"F12", kRefuse, "is it one schedule, read at its end?", unequal_schedules, ""},
+      {"F13", kRefuse, "did every run reach the end of its plan?", unfinished_runs, ""},
+      {"F14", kRefuse, "did a run stop early by its own loss?", nullptr,
+       "no run stops by a loss: it ends at the plan's last step, diverges, or fails"},
+      {"F15", kWarn, "was every run evaluated equally often?", missing_evaluations, ""},
+      {"F16", kRefuse, "were all evaluated on the same blocks at the same steps?",
+       unequal_evaluations, ""},
+      {"F17", kRefuse, "is a smoothed number reported?", nullptr,
+       "nothing is smoothed, neither numbers nor drawings"},
+      {"F18", kWarn, "were the seconds measured on one kind of machine?", unequal_machines, ""},
+      {"F19", kWarn, "are training steps alone on the clock?", uneven_clock, ""},
+      {"F20", kWarn, "did runs share a machine while they were timed?", shared_machines, ""},
+      {"F21", kInform, "is the target reached by all seeds, twice in a row?", unreached_target, ""},
+      {"F22", kWarn, "is a speed-up one of schedules?", target_in_the_decay, ""},
+      {"F23", kRefuse, "did a run diverge?", divergence, ""},
+      {"F24", kRefuse, "does each tensor get the update its arm is named after?", wrong_routing,
+       ""},
+      {"F25", kWarn, "do rates or decays differ that nobody stated?", unstated_options, ""},
+      {"F26", kInform, "are updates of similar size?", unequal_updates, ""},
+      {"F27", kWarn, "is it one build?", unequal_builds, ""},
+      {"F28", kWarn, "did a run stop and go on?", resumed_runs, ""},
+      {"F29", kRefuse, "do two runs have the same numbers?", identical_runs, ""},
+      {"F30", kRefuse, "is acceptance of one definition, on enough prompts, beside a baseline?",
+       weak_acceptance, ""},
+      {"F31", kInform, "do loss and acceptance length agree?", disagreeing_measures, ""},
+      {"F32", kWarn, "are many comparisons taken for one?", nullptr,
+       "a claim needs an adjusted p of at most 0.05 (Holm) over all pairs of arms"},
+      {"F33", kWarn, "was the target fixed before anything ran?", no_target, ""},
+      {"F34", kInform, "is there more than one budget or drafter?", one_budget, ""},
+      {"F35", kRefuse, "are held-out sequences also trained on?", duplicate_sequences, ""},
+  };
+  return kinds;
+}
+
+std::vector<FairnessFinding> check(const Study& study) {
+  std::vector<FairnessFinding> all;
+  for (const CheckKind& kind : check_kinds()) {
+    if (kind.run == nullptr) continue;
+    for (FairnessFinding& finding : kind.run(study)) {
+      finding.id = kind.id;
+      all.push_back(std::move(finding));
+    }
+  }
+  return all;
+}
+
+std::string counts_text(const std::vector<FairnessFinding>& findings) {
+  const auto count = [&](Severity severity) {
+    return std::ranges::count(findings, severity, &FairnessFinding::severity);
+  };
+  const auto part = [&](Severity severity, const char* one, const char* many) {
+    const int64_t n = count(severity);
+    return std::to_string(n) + (n == 1 ? one : many);
+  };
+  return part(kRefuse, " refuses a winner, ", " refuse a winner, ") +
+         part(kWarn, " warns, ", " warn, ") + part(kInform, " informs", " inform");
+}
+
+}  // namespace draftlab

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/decision/pillar.h"
+
+namespace draftlab {
+
+// A decision about a run in production from measurements: pillars, and what follows from them
+// (docs/decide.md). Every word follows from the data.
+struct Decision {
+  // One of "start with it", "switch now", "stay".
+  struct Choice {
+    std::string name;
+    Verdict verdict = Verdict::kUndecided;
+    std::string reason;  // which pillars say so
+  };
+  std::vector<Pillar> pillars;
+  std::vector<Choice> choices;
+  std::string recommendation;
+  // The pillar with the least margin; one without a number before all others.
+  size_t weakest = 0;
+};
+
+// REQUIRES: there is a study.
+Decision decide(const std::vector<Study>& studies, const DecisionContext& context);
+// What follows from the pillars (bottleneck, switch cost, architecture, diminishing returns).
+Decision conclude(std::vector<Pillar> pillars, const DecisionContext& context);
+
+// Where the run stands, by the context: pairs of what and how much.
+std::vector<std::pair<std::string, std::string>> context_facts(const DecisionContext& context);
+
+// decision_output.cc: for machines; numbers without a value as "NaN", "Infinity".
+Json decision_json(const Decision& decision, const DecisionContext& context);
+
+// decision_page.cc: one HTML file in the style of the report, from `folders`.
+std::string decision_page(const Decision& decision, const DecisionContext& context,
+                          const std::vector<std::string>& folders);
+
+}  // namespace draftlab

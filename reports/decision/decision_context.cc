@@ -1,0 +1,168 @@
+#include "reports/decision/decision_context.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/number_text.h"
+#include "record/optimizer_config.h"
+
+namespace draftlab {
+namespace {
+
+double positive(Fields& fields, std::string_view key) {
+  const double value = fields.number(key);
+  require_above(value, 0, fields.where(key));
+  if (!std::isfinite(value)) throw Error(fields.where(key), "must be finite");
+  return value;
+}
+
+int64_t at_least(Fields& fields, std::string_view key, int64_t low) {
+  const int64_t value = fields.integer(key);
+  require_at_least(static_cast<double>(value), static_cast<double>(low), fields.where(key));
+  return value;
+}
+
+PipelineInterval parse_ratio(const Json& json, const std::string& where) {
+  Fields fields(json, where);
+  PipelineInterval ratio;
+  ratio.low = positive(fields, "low");
+  ratio.value = positive(fields, "value");
+  ratio.high = positive(fields, "high");
+  fields.finish();
+  if (!(ratio.low <= ratio.value && ratio.value <= ratio.high))
+    throw Error(where, "must have low <= value <= high");
+  return ratio;
+}
+
+void parse_optimizers(const Json& json, const std::string& where, DecisionContext& context) {
+  Fields fields(json, where);
+  context.current = fields.text("current");
+  context.candidate = fields.text("candidate");
+  optimizer_kind(context.current, fields.where("current"));
+  optimizer_kind(context.candidate, fields.where("candidate"));
+  if (context.current == context.candidate)
+    throw Error(fields.where("candidate"), "is the current optimizer; name another kind");
+  if (fields.has("step_ratio"))
+    context.step_ratio = parse_ratio(fields.any("step_ratio"), fields.where("step_ratio"));
+  fields.finish();
+}
+
+// {"layers": 64, "taps": 5, "parameters": 1.7e9, "config": {...}}
+void parse_drafter(const Json& json, const std::string& where, DecisionContext& context) {
+  Fields fields(json, where);
+  context.target_layers = at_least(fields, "target_layers", 1);
+  const int64_t taps = at_least(fields, "taps", 1);
+  context.drafter = parse_drafter_config(fields.any("config"), fields.where("config"), 0, taps);
+  for (const ParameterShape& shape : parameter_shapes(context.drafter))
+    context.parameters += shape.count();
+  const double stated = positive(fields, "parameters");
+  const auto counted = static_cast<double>(context.parameters);
+  if (std::abs(stated - counted) > 0.05 * stated) {
+    throw Error(fields.where("parameters"), "is " + number_text(stated) +
+                                                ", but the shapes of \"config\" hold " +
+                                                grouped(context.parameters) + "; correct either");
+  }
+  fields.finish();
+}
+
+// The steps of the warm-up that make the rate what it is after `step` steps.
+int64_t derived_warmup(const DecisionContext& context, const std::string& where) {
+  const double share = context.rate / context.peak_rate;
+  const auto step = static_cast<double>(context.step), steps = static_cast<double>(context.steps);
+  const double warmup = step / share;
+  // In the decay of a cosine over what the warm-up leaves: rate = (1 + cos(pi x)) / 2 with
+  // x = (step - warmup) / (steps - warmup).
+  const double x = std::acos(2 * share - 1) / M_PI;
+  const double decay_warmup = (step - x * steps) / (1 - x);
+  if (share >= 1) return context.step;
+  if (warmup > steps)
+    throw Error(where, "fits no warm-up within the planned steps; give \"warmup_steps\"");
+  if (decay_warmup >= 0) {
+    throw Error(where, "may lie in a warm-up of " + grouped(std::llround(warmup)) +
+                           " steps or in the decay after one of " +
+                           grouped(std::llround(decay_warmup)) + "; give \"warmup_steps\"");
+  }
+  return std::llround(warmup);
+}
+
+void parse_run(const Json& json, const std::string& where, DecisionContext& context) {
+  Fields fields(json, where);
+  context.step = at_least(fields, "step", 1);
+  context.steps = at_least(fields, "steps", context.step + 1);
+  context.epochs = positive(fields, "epochs");
+  context.tokens_per_batch = positive(fields, "tokens_per_batch");
+  context.peak_rate = positive(fields, "peak_rate");
+  context.rate = positive(fields, "rate");
+  require_between(context.rate, 0, context.peak_rate, fields.where("rate"));
+  if (fields.has("warmup_steps")) {
+    context.warmup_steps = at_least(fields, "warmup_steps", 0);
+    require_between(static_cast<double>(context.warmup_steps), 0,
+                    static_cast<double>(context.steps), fields.where("warmup_steps"));
+  } else {
+    context.warmup_steps = derived_warmup(context, fields.where("rate"));
+  }
+  context.first_loss = positive(fields, "first_loss");
+  context.loss = positive(fields, "loss");
+  context.acceptance_length = fields.number("acceptance_length");
+  require_between(context.acceptance_length, 1, static_cast<double>(context.drafter.block_size),
+                  fields.where("acceptance_length"));
+  fields.finish();
+}
+
+// A pipeline's specification (docs/pipeline.md) without what the rest of the context says: its
+// name, the training, and the optimizers but for the current one's seconds.
+void parse_pipeline(const Json& json, const std::string& where, DecisionContext& context) {
+  const JsonObject* given = json.if_object();
+  if (given == nullptr) throw Error(where, "must be an object");
+  JsonObject spec = *given;
+  for (const char* key : {"name", "training", "optimizers", "simulation"}) {
+    if (spec.contains(key))
+      throw Error(where + "." + key, "does not belong here; the rest of the context says it");
+  }
+  const auto take = [&](const char* key) -> double {
+    const Json* value = given->if_contains(key);
+    if (value == nullptr) throw Error(where + "." + key, "is missing");
+    spec.erase(key);
+    return json_number(*value, where + "." + key);
+  };
+  const double step_seconds = take("step_seconds"), update_seconds = take("update_seconds");
+  const auto left = static_cast<double>(context.steps - context.step);
+  const auto per_epoch =
+      std::max<int64_t>(1, std::llround(static_cast<double>(context.steps) / context.epochs));
+  spec["name"] = context.name;
+  spec["training"] = JsonObject{{"batches_per_epoch", per_epoch},
+                                {"epochs", left / static_cast<double>(per_epoch)}};
+  spec["optimizers"] = JsonArray{JsonObject{{"name", context.current},
+                                            {"step_seconds", step_seconds},
+                                            {"update_seconds", update_seconds},
+                                            {"batches_to_target", left}}};
+  context.pipeline = parse_pipeline_spec(spec, where);
+}
+
+}  // namespace
+
+double DecisionContext::share_of_training() const {
+  return static_cast<double>(step) / static_cast<double>(steps);
+}
+
+double DecisionContext::share_of_warmup() const {
+  return warmup_steps == 0 ? NAN : static_cast<double>(step) / static_cast<double>(warmup_steps);
+}
+
+DecisionContext parse_decision_context(const Json& json, const std::string& origin) {
+  Fields fields(json, origin);
+  DecisionContext context;
+  context.name = fields.text("name");
+  parse_optimizers(fields.any("optimizers"), fields.where("optimizers"), context);
+  parse_drafter(fields.any("drafter"), fields.where("drafter"), context);
+  parse_run(fields.any("run"), fields.where("run"), context);
+  parse_pipeline(fields.any("pipeline"), fields.where("pipeline"), context);
+  fields.finish();
+  return context;
+}
+
+DecisionContext read_decision_context(const std::filesystem::path& file) {
+  return parse_decision_context(read_json(file), file.string());
+}
+
+}  // namespace draftlab

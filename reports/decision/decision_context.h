@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+#include "record/drafter_config.h"
+#include "reports/pipeline/pipeline_specification.h"
+
+namespace draftlab {
+
+// What a decision is about: a run in production that could change its optimizer (docs/decide.md).
+struct DecisionContext {
+  std::string name;
+  std::string current, candidate;  // kinds of optimizer
+  // How long a step with the candidate takes, over one with the current optimizer, where somebody
+  // measured it at this scale.
+  std::optional<PipelineInterval> step_ratio;
+
+  int64_t target_layers = 0;
+  DrafterConfig drafter;
+  int64_t parameters = 0;  // of the drafter, from its shapes
+
+  int64_t step = 0, steps = 0;     // done, and planned in all
+  double epochs = 0;               // of all steps
+  double tokens_per_batch = 0;     // supervised labels
+  double peak_rate = 0, rate = 0;  // the learning rate's peak, and where it stands
+  int64_t warmup_steps = 0;        // given, or what `rate` and `step` make of it
+  double first_loss = 0, loss = 0, acceptance_length = 0;
+
+  // One optimizer, the current one: its batches to the target are those that are left.
+  PipelineSpec pipeline;
+
+  bool in_warmup() const { return step < warmup_steps; }
+  double share_of_training() const;
+  double share_of_warmup() const;  // NaN without a warm-up
+  double tokens() const { return static_cast<double>(steps) * tokens_per_batch; }
+};
+
+// Strict; errors name `origin` and the key.
+DecisionContext parse_decision_context(const Json& json, const std::string& origin);
+DecisionContext read_decision_context(const std::filesystem::path& file);
+
+}  // namespace draftlab

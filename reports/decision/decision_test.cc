@@ -1,0 +1,357 @@
+#include "reports/decision/decision.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "reports/checks/fairness.h"
+#include "testing/synthetic_switch.h"
+
+namespace draftlab {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const std::string kAdamW = R"({"kind": "adamw", "learning_rate": 0.005})";
+const std::string kMuon = R"({"kind": "muon", "scale": "match_rms", "learning_rate": 0.02})";
+const std::string kFull = "full_attention", kSliding = "sliding_attention";
+
+DecisionContext story() {
+  return read_decision_context(std::string(DRAFTLAB_SOURCE_DIR) + "/sweeps/decide_story.json");
+}
+
+Study study_of(std::vector<Result> results, double target = 3) {
+  Study study;
+  study.plan.name = "test";
+  study.plan.target = {"val_loss", target};
+  for (Result& r : results) {
+    r.steps_to_target = first_crossing(r.curve(Measure::kLoss, Clock::kSteps), target, true);
+    r.tokens_to_target = r.seconds_to_target = r.steps_to_target;
+  }
+  study.results = std::move(results);
+  study.summary = summarize(study.results, study.plan.target);
+  study.findings = check(study);
+  return study;
+}
+
+// A loss that falls in a straight line from 6 to `end`.
+std::vector<double> line_to(double end, int64_t steps) {
+  std::vector<double> losses;
+  for (int64_t step = 0; step <= steps; step += 10)
+    losses.push_back(6 + (end - 6) * static_cast<double>(step) / static_cast<double>(steps));
+  return losses;
+}
+
+double noise(int64_t seed, double scatter) { return scatter * static_cast<double>(seed - 2); }
+
+// Both optimizers from the start, with these ends; seeds scatter apart from each other.
+void add_pair(std::vector<Result>& results, const SyntheticPath& like, double adamw, double muon,
+              double scatter = 0.01, double step_ratio = 1, int64_t seeds = 3) {
+  const int64_t steps = like.training.steps;
+  for (int64_t seed = 1; seed <= seeds; ++seed) {
+    SyntheticPath a = like, m = like;
+    a.arm = "AdamW " + like.arm;
+    a.optimizer = kAdamW;
+    a.routing = {};
+    m.arm = "Muon " + like.arm;
+    m.optimizer = kMuon;
+    results.push_back(synthetic_run(a, seed, line_to(adamw + noise(seed, 0.01), steps)));
+    results.push_back(synthetic_run(m, seed, line_to(muon + noise(seed % 3 + 1, scatter), steps)));
+    results.back().train_seconds *= step_ratio;
+  }
+}
+
+Pillar bottleneck(double muon, double step_ratio, double scatter = 0.01, int64_t seeds = 3) {
+  std::vector<Result> results;
+  add_pair(results, {}, 1.5, muon, scatter, step_ratio, seeds);
+  std::vector<Study> studies;
+  studies.push_back(study_of(std::move(results)));
+  return bottleneck_pillar(kind_pairs(studies, "adamw", "muon"), story());
+}
+
+TEST(Bottleneck, FollowsStepsToTheTargetAndTheLengthOfAStep) {
+  const Pillar faster = bottleneck(0.5, 1.2);
+  EXPECT_EQ(faster.verdict, Verdict::kFor) << faster.reason;
+  EXPECT_GT(faster.margin, 1);
+  EXPECT_THAT(faster.settle, IsEmpty());
+  // Fewer batches are needed, and a step 20 % slower costs nothing: the producers set the pace.
+  EXPECT_THAT(faster.numbers,
+              Contains(AllOf(Field(&PillarNumber::what, HasSubstr("time to the target, online")),
+                             Field(&PillarNumber::value, ::testing::DoubleNear(0.818, 0.005)))));
+  EXPECT_EQ(bottleneck(1.9, 1).verdict, Verdict::kAgainst);
+  // Three times the seconds of a step are more than the producers' pace hides.
+  EXPECT_EQ(bottleneck(0.5, 3).verdict, Verdict::kAgainst);
+  const Pillar unsure = bottleneck(1.53, 1, 0.4);
+  EXPECT_EQ(unsure.verdict, Verdict::kUndecided);
+  EXPECT_LT(unsure.margin, 1);
+  EXPECT_THAT(unsure.settle, Not(IsEmpty()));
+}
+
+// Seeds that share one timing agree about a step for certain and for no reason.
+TEST(Bottleneck, AStepTimedAloneHasTheIntervalOfItsQuartiles) {
+  std::vector<Result> results;
+  add_pair(results, {}, 1.5, 0.5);
+  for (Result& run : results) {
+    const double step = run.optimizer.kind == "muon" ? 0.2 : 0.1;
+    run.probe.emplace();
+    for (const double factor : {0.8, 0.9, 1.0, 1.1, 1.2})
+      run.probe->steps.push_back({.forward = factor * step});
+    run.seconds_from_probe = true;
+  }
+  std::vector<Study> studies;
+  studies.push_back(study_of(std::move(results)));
+  const Pillar pillar = bottleneck_pillar(kind_pairs(studies, "adamw", "muon"), story());
+  const PillarNumber& step = pillar.numbers.at(1);
+  EXPECT_NEAR(step.value, 2, 1e-12);
+  EXPECT_NEAR(step.low, 2 * 0.9 / 1.1, 1e-12);
+  EXPECT_NEAR(step.high, 2 * 1.1 / 0.9, 1e-12);
+  EXPECT_EQ(step.n, 5);
+}
+
+TEST(Bottleneck, DoesNotSpeakWhereACheckForbidsIt) {
+  EXPECT_THAT(bottleneck(0.5, 1, 0.01, 2).reason, HasSubstr("F07"));
+  std::vector<Result> results;
+  add_pair(results, {}, 1.5, 0.5);
+  results[1].held_out[2].tokens += 1;  // other data
+  std::vector<Study> studies;
+  studies.push_back(study_of(std::move(results)));
+  const Pillar pillar = bottleneck_pillar(kind_pairs(studies, "adamw", "muon"), story());
+  EXPECT_EQ(pillar.verdict, Verdict::kUndecided);
+  EXPECT_THAT(pillar.reason, HasSubstr("F08"));
+}
+
+TEST(Bottleneck, SaysThatATargetWasNotReached) {
+  const Pillar pillar = bottleneck(4, 1);
+  EXPECT_EQ(pillar.verdict, Verdict::kUndecided);
+  EXPECT_THAT(pillar.reason, HasSubstr("Muon  in 0 of 3 runs"));
+}
+
+Pillar switching(double end, double scatter = 0.01, bool resumed = true, double repeat = 0) {
+  const StartConfig transfer;
+  const SyntheticPath a{"A", kAdamW}, again{"A'", kAdamW, {{20, "", transfer}}},
+      b{"B", kAdamW, {{20, kMuon, transfer}}};
+  std::vector<Result> results;
+  for (int64_t seed = 1; seed <= 3; ++seed) {
+    const double s = noise(seed, 0.01);
+    results.push_back(synthetic_run(a, seed, {6, 5, 4, 3.5 + s, 3 + s}));
+    if (resumed) results.push_back(synthetic_run(again, seed, {6, 5, 4, 3.5 + s, 3 + s + repeat}));
+    results.push_back(synthetic_run(b, seed, {6, 5, 4, 4, end + noise(seed % 3 + 1, scatter)}));
+  }
+  std::vector<Study> studies;
+  studies.push_back(study_of(std::move(results)));
+  return switch_pillar(studies, story());
+}
+
+TEST(SwitchPillar, FollowsTheFinalDifference) {
+  EXPECT_EQ(switching(2.5).verdict, Verdict::kFor) << switching(2.5).reason;
+  EXPECT_EQ(switching(3.5).verdict, Verdict::kAgainst);
+  const Pillar unsure = switching(2.9, 0.5);
+  EXPECT_EQ(unsure.verdict, Verdict::kUndecided);
+  EXPECT_THAT(unsure.reason, HasSubstr("would show 8 times in 10"));
+}
+
+TEST(SwitchPillar, NeedsAResumedRunThatRepeatsTheUninterruptedOne) {
+  const Pillar missing = switching(2.5, 0.01, false);
+  EXPECT_EQ(missing.verdict, Verdict::kUndecided);
+  EXPECT_THAT(missing.reason, HasSubstr("Not verified"));
+  const Pillar other = switching(2.5, 0.01, true, 1e-9);
+  EXPECT_EQ(other.verdict, Verdict::kUndecided);
+  EXPECT_THAT(other.reason, HasSubstr("Refused: A' seed=1"));
+}
+
+TEST(SwitchPillar, SaysHowFarTheMeasuredSwitchLiesFromTheRun) {
+  EXPECT_THAT(switching(2.5).limits,
+              Contains(AllOf(HasSubstr("50.0 % of training"), HasSubstr("40 % of the warm-up"))));
+}
+
+Pillar architecture(double sliding, double full, double scatter = 0.01) {
+  std::vector<Result> results;
+  add_pair(results, {.arm = "s", .optimizer = "", .layer_types = {kSliding}}, 3, sliding, scatter);
+  add_pair(results, {.arm = "f", .optimizer = "", .layer_types = {kFull}}, 3, full, scatter);
+  std::vector<Study> studies;
+  studies.push_back(study_of(std::move(results)));
+  return architecture_pillar(kind_pairs(studies, "adamw", "muon"), story());
+}
+
+TEST(Architecture, FollowsTheAdvantageInEveryKindOfLayer) {
+  EXPECT_EQ(architecture(2.5, 2.6).verdict, Verdict::kFor) << architecture(2.5, 2.6).reason;
+  // Four of the five layers of production slide.
+  EXPECT_EQ(architecture(3.5, 2.5).verdict, Verdict::kAgainst);
+  EXPECT_EQ(architecture(2.5, 3.5).verdict, Verdict::kUndecided);
+  EXPECT_EQ(architecture(2.9, 2.9, 0.5).verdict, Verdict::kUndecided);
+}
+
+TEST(Architecture, IsUndecidedWithoutRunsThatDifferInTheKindOfLayerAlone) {
+  std::vector<Result> results;
+  add_pair(results, {.arm = "s", .optimizer = "", .layer_types = {kSliding}}, 3, 2);
+  std::vector<Study> studies;
+  studies.push_back(study_of(std::move(results)));
+  const Pillar pillar = architecture_pillar(kind_pairs(studies, "adamw", "muon"), story());
+  EXPECT_EQ(pillar.verdict, Verdict::kUndecided);
+  EXPECT_THAT(pillar.reason, HasSubstr("No runs in these folders differ in the kind of layer"));
+  EXPECT_TRUE(std::isnan(pillar.margin));
+  EXPECT_THAT(pillar.numbers,
+              Contains(Field(&PillarNumber::what, HasSubstr("parameters in production, sliding"))));
+}
+
+TEST(Architecture, ArmsThatGiveOneKindOfLayerToTheCandidateTellAboutThatKind) {
+  const auto verdict = [](double sliding, double full) {
+    const std::vector<std::string> types = {kSliding, kFull};
+    const RoutingRule others{.pattern = "fc.weight", .rule = "adamw"};
+    const auto only = [&](const std::string& layer) {
+      return std::vector<RoutingRule>{{.pattern = layer, .rule = "adamw"}, others};
+    };
+    std::vector<Result> results;
+    add_pair(results,
+             {.arm = "s", .optimizer = "", .layer_types = types, .routing = only("layers.1.*")}, 3,
+             sliding);
+    std::vector<Result> more;
+    add_pair(more,
+             {.arm = "f", .optimizer = "", .layer_types = types, .routing = only("layers.0.*")}, 3,
+             full);
+    for (Result& r : more) {
+      if (r.optimizer.kind == "muon") results.push_back(r);
+    }
+    std::vector<Study> studies;
+    studies.push_back(study_of(std::move(results)));
+    return architecture_pillar(kind_pairs(studies, "adamw", "muon"), story()).verdict;
+  };
+  EXPECT_EQ(verdict(2.5, 2.6), Verdict::kFor);
+  EXPECT_EQ(verdict(3.5, 2.6), Verdict::kAgainst);
+}
+
+// The current optimizer's ends follow a law; the candidate's are those of `ratio` times the tokens.
+std::vector<Study> budgets(const std::vector<double>& ratios, double scatter = 1e-4) {
+  const auto law = [](double tokens) { return 60 / std::sqrt(tokens) + 2; };
+  std::vector<Result> results;
+  int64_t steps = 40;
+  for (const double ratio : ratios) {
+    const double tokens = 100 * static_cast<double>(steps);
+    SyntheticPath path{.arm = std::to_string(steps), .optimizer = "", .training = {.steps = steps}};
+    add_pair(results, path, law(tokens), law(ratio * tokens), scatter);
+    steps *= 2;
+  }
+  for (Result& r : results) {
+    // The current optimizer scatters as little, so that its law can be judged by it.
+    if (r.optimizer.kind != "adamw") continue;
+    const double end = law(100 * static_cast<double>(r.steps)) + noise(r.seeds.data, 1e-4);
+    r.held_out.back().loss = end;
+    r.held_out.back().acceptance_length = 10 - end;
+    r.held_out.back().prefix_share.assign(7, (9 - end) / 7);
+  }
+  std::vector<Study> studies;
+  studies.push_back(study_of(std::move(results)));
+  return studies;
+}
+
+// Production lies beyond the budgets by either measure: these drafters have 60 parameters.
+DecisionContext far_story() {
+  DecisionContext context = story();
+  context.tokens_per_batch = 1e9;
+  return context;
+}
+
+Pillar returns(const std::vector<double>& ratios, double scatter = 1e-4) {
+  return returns_pillar(kind_pairs(budgets(ratios, scatter), "adamw", "muon"), far_story());
+}
+
+TEST(DiminishingReturns, FollowTheTrendOfTheDataEfficiency) {
+  const Pillar lasting = returns({2, 2, 2, 2});
+  EXPECT_EQ(lasting.verdict, Verdict::kFor) << lasting.reason;
+  EXPECT_THAT(lasting.numbers,
+              Contains(Field(&PillarNumber::what, HasSubstr("at 4,000 tokens, 6.67 epochs"))));
+  const Pillar vanishing = returns({2, 1.7, 1.445, 1.228});
+  EXPECT_EQ(vanishing.verdict, Verdict::kAgainst) << vanishing.reason;
+  EXPECT_THAT(vanishing.reason, HasSubstr("falls with the budget"));
+  const Pillar unsure = returns({2, 1.2, 2.2, 1.4});
+  EXPECT_EQ(unsure.verdict, Verdict::kUndecided) << unsure.reason;
+  for (const PillarNumber& number : unsure.numbers) {
+    if (number.what.find("predicted") == std::string::npos) continue;
+    EXPECT_FALSE(std::isnan(number.low)) << number.what;
+  }
+}
+
+TEST(DiminishingReturns, NeedThreeBudgets) {
+  EXPECT_THAT(returns({2, 2}).reason, HasSubstr("2 annealed budgets"));
+}
+
+TEST(DiminishingReturns, BudgetsInOneFolderAreEachJudgedByTheirOwnChecks) {
+  const std::vector<Study> studies = budgets({2, 2, 2});
+  EXPECT_THAT(studies[0].findings,
+              Contains(AllOf(Field(&FairnessFinding::id, "F12"),
+                             Field(&FairnessFinding::severity, Severity::kRefuse))));
+  EXPECT_EQ(returns_pillar(kind_pairs(studies, "adamw", "muon"), story()).verdict, Verdict::kFor);
+}
+
+Pillar pillar_of(const std::string& name, Verdict verdict, double margin) {
+  Pillar pillar;
+  pillar.name = name;
+  pillar.verdict = verdict;
+  pillar.margin = margin;
+  return pillar;
+}
+
+Decision conclusion(Verdict bottleneck, Verdict change, Verdict architecture, Verdict returns) {
+  return conclude(
+      {pillar_of("bottleneck", bottleneck, 3), pillar_of("switch cost", change, 2),
+       pillar_of("architecture", architecture, NAN), pillar_of("diminishing returns", returns, 4)},
+      story());
+}
+
+TEST(Decision, TheThreeVerdictsFollowFromThePillars) {
+  const Verdict f = Verdict::kFor, a = Verdict::kAgainst, u = Verdict::kUndecided;
+  const struct {
+    Verdict pillars[4], start, change, stay;
+    const char* says;
+  } cases[] = {
+      {{f, f, f, f}, f, f, a, "Switch this run to muon now"},
+      {{f, a, f, f}, f, a, f, "and start the next one with muon"},
+      {{f, u, f, f}, f, u, u, "no measurement decides for a switch (undecided: switch cost), and"},
+      {{a, f, f, f}, a, a, f, "do not start the next one with muon (against it: bottleneck)"},
+      {{f, f, u, f}, u, u, u, "is open (undecided: architecture)"},
+      {{f, a, f, a}, a, a, f, "switch cost and diminishing returns"},
+  };
+  for (const auto& each : cases) {
+    const Decision decision =
+        conclusion(each.pillars[0], each.pillars[1], each.pillars[2], each.pillars[3]);
+    EXPECT_EQ(decision.choices[0].verdict, each.start) << each.says;
+    EXPECT_EQ(decision.choices[1].verdict, each.change) << each.says;
+    EXPECT_EQ(decision.choices[2].verdict, each.stay) << each.says;
+    EXPECT_THAT(decision.recommendation, HasSubstr(each.says));
+    EXPECT_EQ(decision.pillars[decision.weakest].name, "architecture");
+  }
+}
+
+TEST(Decision, EveryPillarStandsOnThePageAndInTheJson) {
+  std::vector<Study> studies = budgets({2, 2, 2});
+  const DecisionContext context = story();
+  const Decision decision = decide(studies, context);
+  ASSERT_EQ(decision.pillars.size(), 4u);
+  const std::string page = decision_page(decision, context, {"<folder>"});
+  const std::string json = canonical(decision_json(decision, context));
+  for (const Pillar& pillar : decision.pillars) {
+    EXPECT_FALSE(pillar.question.empty());
+    EXPECT_FALSE(pillar.rule.empty());
+    EXPECT_FALSE(pillar.reason.empty());
+    EXPECT_EQ(pillar.settle.empty(), pillar.verdict != Verdict::kUndecided);
+    EXPECT_THAT(page, HasSubstr("<h2>" + pillar.name));
+    EXPECT_THAT(json, HasSubstr(pillar.name));
+  }
+  EXPECT_THAT(page, AllOf(HasSubstr("&lt;folder&gt;"), Not(HasSubstr("<script"))));
+}
+
+TEST(Decision, SpeaksForTheCandidateThatTheContextNames) {
+  DecisionContext context = story();
+  context.candidate = "normuon";
+  std::vector<Study> studies = budgets({2, 2, 2});
+  for (const Pillar& pillar : decide(studies, context).pillars)
+    EXPECT_EQ(pillar.verdict, Verdict::kUndecided);
+}
+
+}  // namespace
+}  // namespace draftlab

@@ -1,0 +1,175 @@
+// What does a change in mid-run cost, and is it repaid?
+#include <algorithm>
+#include <cmath>
+
+#include "base/number_text.h"
+#include "reports/decision/pillar.h"
+#include "reports/page/answer.h"
+#include "reports/switches/switch_study.h"
+
+namespace draftlab {
+namespace {
+
+// One switch from the current optimizer to the candidate.
+struct Measured {
+  const Study* study;
+  SwitchStudy of;
+  std::vector<size_t> variants;  // those that go to the candidate
+};
+
+std::vector<Measured> measured_switches(const std::vector<Study>& studies,
+                                        const DecisionContext& context) {
+  std::vector<Measured> all;
+  for (const Study& study : studies) {
+    for (SwitchStudy& one : switch_studies(study)) {
+      if (one.group.before.optimizer.kind != context.current) continue;
+      std::vector<size_t> variants;
+      for (size_t v = 0; v < one.group.variants.size(); ++v) {
+        const SwitchVariant& variant = one.group.variants[v];
+        if (variant.settings.front().optimizer.kind == context.candidate && variant.chosen())
+          variants.push_back(v);
+      }
+      if (!variants.empty()) all.push_back({&study, std::move(one), variants});
+    }
+  }
+  return all;
+}
+
+// Switches in the same phase of the schedule come first, then the nearest share of training.
+const Measured* nearest(const std::vector<Measured>& all, const DecisionContext& context) {
+  const auto key = [&](const Measured& one) {
+    const SwitchPlace& place = one.of.group.place;
+    return std::pair(place.in_warmup() != context.in_warmup(),
+                     std::abs(place.share_of_training() - context.share_of_training()));
+  };
+  const auto best = std::ranges::min_element(all, {}, key);
+  return best == all.end() ? nullptr : &*best;
+}
+
+std::string context_place(const DecisionContext& context) {
+  std::string text = fixed(100 * context.share_of_training(), 1) + " % of training";
+  if (context.warmup_steps == 0) return text;
+  if (!context.in_warmup()) return text + ", behind the warm-up";
+  return text + ", at " + fixed(100 * context.share_of_warmup(), 0) + " % of the warm-up";
+}
+
+PillarNumber number_of(const std::string& what, const Estimate& d) {
+  return {what, d.mean, d.low, d.high, d.n};
+}
+
+// The checks of the variant and what it is compared with, and of nothing else.
+Refusal refusal_of(const Measured& measured, const SwitchVariant& variant) {
+  std::vector<const Result*> runs = variant.chosen()->finished;
+  const auto& reference = measured.of.group.reference();
+  runs.insert(runs.end(), reference.begin(), reference.end());
+  const Study part = part_of(*measured.study, [&](const Result& run) {
+    return std::ranges::find(runs, &run) != runs.end();
+  });
+  return refusal_between(part, variant.chosen()->finished.front()->arm, reference.front()->arm);
+}
+
+// A difference against 0, where the adjusted p allows a claim.
+Judgement judge_claim(const SwitchComparison& comparison, bool above_is_for) {
+  Judgement judgement = judge(number_of("", comparison.difference), 0, above_is_for);
+  if (!comparison.claimed()) {
+    judgement.verdict = Verdict::kUndecided;
+    judgement.margin = std::min(judgement.margin, 1.0);
+  }
+  return judgement;
+}
+
+std::string claim_text(const SwitchComparison& one, int decimals) {
+  return signed_text(one.difference.mean, decimals) +
+         (one.difference.n > 1 ? " (" + interval_text(one.difference, decimals) + ")" : "");
+}
+
+}  // namespace
+
+Pillar switch_pillar(const std::vector<Study>& studies, const DecisionContext& context) {
+  Pillar pillar;
+  pillar.name = "switch cost";
+  pillar.question = "Is a run that changes from " + context.current + " to " + context.candidate +
+                    " in the middle ahead at its end of one that does not?";
+  pillar.rule =
+      "At the measured switch in the same phase of the schedule whose share of training is "
+      "nearest: "
+      "for where the best variant's final acceptance length is above that of the run that went on "
+      "and this may be claimed (adjusted p of at most 0.05, three seeds), against where it is "
+      "below; undecided where the loss says the opposite.";
+  pillar.settle = "A sweep that switches at " + context_place(context) +
+                  ", with three seeds or more, a resumed run, rates of its own for both "
+                  "optimizers, and as many steps behind the switch as differences need to show.";
+  const std::vector<Measured> all = measured_switches(studies, context);
+  const Measured* measured = nearest(all, context);
+  if (measured == nullptr) {
+    pillar.reason = "No folder holds finished runs that change from " + context.current + " to " +
+                    context.candidate + ".";
+    return pillar;
+  }
+  const SwitchGroup& group = measured->of.group;
+  const std::string where = "The nearest measured switch lies at " + place_text(group.place) +
+                            "; the run stands at " + context_place(context) + ".";
+  pillar.limits.push_back(where);
+  for (const FairnessFinding& note : measured->of.notes) pillar.limits.push_back(note.sentence);
+  if (measured->of.status == SwitchStudy::Status::kRefused) {
+    pillar.reason = measured->of.status_text;
+    return pillar;
+  }
+  size_t best = measured->variants.front();
+  for (const size_t v : measured->variants) {
+    const SwitchOutcome& outcome = measured->of.outcomes[v];
+    const std::string& name = group.variants[v].name;
+    const Transient& t = outcome.transient;
+    pillar.numbers.push_back(number_of("largest D in loss, " + name, t.peak));
+    pillar.numbers.push_back(
+        {"steps until D in loss stays below 0, over those that were left, " + name,
+         t.length / static_cast<double>(group.place.steps - group.place.step), NAN, NAN, t.peak.n});
+    pillar.numbers.push_back(number_of("final D in loss, " + name, outcome.final_loss.difference));
+    pillar.numbers.push_back(
+        number_of("final D in acceptance length, " + name, outcome.final_length.difference));
+    if (better(Measure::kAcceptanceLength, outcome.final_length.difference.mean,
+               measured->of.outcomes[best].final_length.difference.mean))
+      best = v;
+  }
+  const SwitchOutcome& outcome = measured->of.outcomes[best];
+  const SwitchVariant& variant = group.variants[best];
+  if (outcome.final_length.difference.n == 0) {
+    pillar.reason = "No finished seed is common to a run that changed and one that went on.";
+    return pillar;
+  }
+  const Judgement judgement =
+      judge_both(judge_claim(outcome.final_length, true), judge_claim(outcome.final_loss, false));
+  pillar.margin = judgement.margin;
+  pillar.reason = "The best way to change, " + variant.name + ", ends with " +
+                  claim_text(outcome.final_length, 3) + " in acceptance length and " +
+                  claim_text(outcome.final_loss, 4) + " in loss against the run that went on.";
+  if (measured->of.status == SwitchStudy::Status::kNotVerified) {
+    pillar.reason += " " + measured->of.status_text;
+    return pillar;
+  }
+  const Refusal refusal = refusal_of(*measured, variant);
+  if (!refusal.ids.empty()) {
+    pillar.reason +=
+        " The checks allow no winner between the two (" + refusal.ids + "): " + refusal.sentence;
+    return pillar;
+  }
+  pillar.verdict = judgement.verdict;
+  if (pillar.verdict != Verdict::kUndecided) {
+    pillar.settle.clear();
+    return pillar;
+  }
+  if (outcome.final_length.claimed() && outcome.final_loss.claimed()) {
+    pillar.reason += " Both differences may be claimed, and they disagree.";
+  } else {
+    pillar.reason += " That may not be claimed";
+    if (outcome.final_length.difference.n >= 3) {
+      pillar.reason += "; a difference in acceptance length of " +
+                       fixed(detectable_difference(outcome.final_length.difference), 3) +
+                       " would show 8 times in 10";
+    }
+    pillar.reason += ".";
+  }
+  return pillar;
+}
+
+}  // namespace draftlab

@@ -1,0 +1,264 @@
+#include "reports/page/answer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/number_text.h"
+#include "reports/study/comparison.h"
+
+namespace draftlab {
+namespace {
+
+// Arms with a number, best first; earlier in the sweep where they tie.
+std::vector<const Arm*> ranking(const Summary& summary, Measure measure, SampleOf of) {
+  std::vector<const Arm*> arms;
+  for (const Arm& arm : summary.arms) {
+    if (arm.chosen() == nullptr) continue;
+    if (!std::isnan(of(*arm.chosen(), measure).estimate.mean)) arms.push_back(&arm);
+  }
+  std::stable_sort(arms.begin(), arms.end(), [&](const Arm* a, const Arm* b) {
+    return better(measure, of(*a->chosen(), measure).estimate.mean,
+                  of(*b->chosen(), measure).estimate.mean);
+  });
+  return arms;
+}
+
+std::string value_text(const Arm& arm, Measure measure, SampleOf of) {
+  const Estimate& estimate = of(*arm.chosen(), measure).estimate;
+  return fixed(estimate.mean, kind_of(measure).decimals) + (estimate.n == 1 ? " (" : " (mean of ") +
+         counted(estimate.n, "seed") + ")";
+}
+
+// What keeps two arms from being compared; null: nothing. With one arm for both: what keeps it out
+// of every comparison.
+const FairnessFinding* refusal_of(const Study& study, const Arm& a, const Arm& b, View view) {
+  for (const FairnessFinding& finding : study.findings) {
+    // An arm that differs from most may still be compared with those that differ as it does.
+    if (&a == &b && !finding.groups.empty()) continue;
+    if (refuses(finding, a.name, b.name, view == View::kEqualSeconds)) return &finding;
+  }
+  return nullptr;
+}
+
+// Arms that may all be compared with each other, best first.
+std::vector<std::vector<const Arm*>> classes_of(const Study& study,
+                                                const std::vector<const Arm*>& arms, View view) {
+  std::vector<std::vector<const Arm*>> classes;
+  for (const Arm* arm : arms) {
+    if (refusal_of(study, *arm, *arm, view) != nullptr) continue;
+    const auto fits = [&](const std::vector<const Arm*>& others) {
+      return std::ranges::all_of(others, [&](const Arm* other) {
+        return refusal_of(study, *arm, *other, view) == nullptr;
+      });
+    };
+    const auto found = std::ranges::find_if(classes, fits);
+    if (found == classes.end()) {
+      classes.push_back({arm});
+    } else {
+      found->push_back(arm);
+    }
+  }
+  return classes;
+}
+
+// What is wrong, without what to do about it, which the checks say just above.
+std::string first_clause(const std::string& sentence) {
+  const size_t end = sentence.find("; ");
+  return end == std::string::npos ? sentence : sentence.substr(0, end) + ".";
+}
+
+// `arms` best first. The reason is told once, where several sentences have the same.
+std::string no_winner(std::vector<const Arm*> arms, const FairnessFinding& why, Measure measure,
+                      SampleOf of, std::set<std::string>& told) {
+  constexpr size_t kMostNamed = 6;
+  const size_t others = arms.size() > kMostNamed ? arms.size() - kMostNamed : 0;
+  arms.resize(arms.size() - others);
+  if (others == 0) std::ranges::sort(arms, {}, &Arm::look);
+  std::vector<std::string> values;
+  for (const Arm* arm : arms) values.push_back(value_text(*arm, measure, of) + " for " + arm->name);
+  if (others > 0)
+    values.push_back("worse for " + counted(static_cast<int64_t>(others), "other arm"));
+  return "no winner is named (" + why.id + ")" +
+         (told.insert(why.sentence).second ? ": " + first_clause(why.sentence) : ".") + " The " +
+         kind_of(measure).name + " is " + joined(values) + ".";
+}
+
+// Of a class of arms, best first.
+std::string leader_sentence(const Study& study, const std::vector<const Arm*>& fair,
+                            Measure measure, View view) {
+  const Summary& summary = study.summary;
+  const MeasureKind& kind = kind_of(measure);
+  const SampleOf of = view == View::kEqualSeconds ? at_equal_seconds : at_end;
+  const Arm& leader = *fair.front();
+  const Arm* reference = &summary.arms[summary.reference];
+  std::string text = leader.name + " has the " + (kind.lower_is_better ? "lowest " : "highest ") +
+                     kind.name + ", " + value_text(leader, measure, of);
+  // Against the reference, and against the next best.
+  const std::vector<Comparison> all = comparisons(study, measure, view);
+  const bool to_reference =
+      reference != &leader && std::find(fair.begin(), fair.end(), reference) != fair.end();
+  if (to_reference) text += ": " + comparison_text(comparison_of(all, leader, *reference), measure);
+  if (fair[1] != reference) {
+    text += (to_reference ? "; " : ": ") +
+            comparison_text(comparison_of(all, leader, *fair[1]), measure);
+  }
+  return text;
+}
+
+std::string names_of(std::vector<const Arm*> arms) {
+  std::ranges::sort(arms, {}, &Arm::look);
+  std::vector<std::string> names;
+  for (const Arm* arm : arms) names.push_back(arm->name);
+  return joined(names);
+}
+
+std::string measure_sentence(const Study& study, Measure measure, View view,
+                             std::set<std::string>& told) {
+  const Summary& summary = study.summary;
+  const MeasureKind& kind = kind_of(measure);
+  const SampleOf of = view == View::kEqualSeconds ? at_equal_seconds : at_end;
+  const auto when = [&](const Arm* arm) {
+    if (view == View::kEqualSeconds) {
+      return "fter " + seconds_text(summary.equal_seconds) +
+             " of training, when the fastest run ends, ";
+    }
+    const Result& run = arm == nullptr ? study.results.front() : example_run(*arm);
+    return "fter " + grouped(run.config.training.steps) + " steps, ";
+  };
+  const std::vector<const Arm*> arms = ranking(summary, measure, of);
+  if (arms.empty()) return "A" + when(nullptr) + "no finished run has a " + kind.name + " yet.";
+  if (arms.size() == 1) {
+    return "A" + when(arms[0]) + arms[0]->name + " has a " + kind.name + " of " +
+           value_text(*arms[0], measure, of) + "; no other arm has finished.";
+  }
+  std::vector<std::vector<const Arm*>> classes = classes_of(study, arms, view);
+  std::erase_if(classes, [](const auto& one) { return one.size() < 2; });
+  if (classes.empty()) {
+    const FairnessFinding* why = nullptr;
+    for (size_t i = 0; i < arms.size() && why == nullptr; ++i) {
+      why = refusal_of(study, *arms[i], *arms[i], view);
+      if (why == nullptr && i > 0) why = refusal_of(study, *arms[0], *arms[i], view);
+    }
+    return "A" + when(arms[0]) + no_winner(arms, *why, measure, of, told);
+  }
+  std::string text;
+  for (const auto& fair : classes) {
+    text += text.empty() ? "" : ". ";
+    text += classes.size() > 1 ? "Of " + names_of(fair) + ", a" : "A";
+    text += when(fair[0]) + leader_sentence(study, fair, measure, view);
+  }
+  std::vector<std::string> left_out;
+  for (const Arm* arm : arms) {
+    const bool in = std::ranges::any_of(
+        classes, [&](const auto& fair) { return std::ranges::count(fair, arm) > 0; });
+    if (in) continue;
+    const FairnessFinding* why = refusal_of(study, *arm, *arm, view);
+    if (why == nullptr) why = refusal_of(study, *arm, *classes[0][0], view);
+    left_out.push_back(arm->name + (why == nullptr ? "" : " (" + why->id + ")"));
+  }
+  if (!left_out.empty()) text += ". Checks leave out " + joined(left_out);
+  return text + ".";
+}
+
+std::string target_sentence(const Summary& summary, const TargetLevel& target) {
+  std::string text;
+  for (const Arm& arm : summary.arms) {
+    if (arm.chosen() == nullptr) continue;
+    const TargetCount& count = arm.chosen()->target;
+    const std::string share = std::to_string(count.reached) + " of " + std::to_string(count.of);
+    text += (text.empty() ? " was reached by " : "; by ") + arm.name + " in " +
+            (text.empty() ? share + " runs" : share);
+    if (std::isfinite(count.steps)) {
+      text += " (median " + significant(count.steps, 3) + " steps, " + seconds_text(count.seconds) +
+              ")";
+    }
+  }
+  if (text.empty()) return "No run has finished yet.";
+  return capitalized(target_text(target)) + text + ".";
+}
+
+}  // namespace
+
+std::vector<Statement> answer(const Study& study) {
+  const Summary& summary = study.summary;
+  std::vector<Statement> statements;
+  if (study.results.empty()) return statements;
+  std::set<std::string> told;
+  for (Measure measure : {Measure::kAcceptanceLength, Measure::kLoss}) {
+    const std::string topic = capitalized(kind_of(measure).name);
+    statements.push_back(
+        {topic + " at equal steps", measure_sentence(study, measure, View::kEqualSteps, told)});
+    if (std::isnan(summary.equal_seconds)) continue;
+    statements.push_back(
+        {topic + " at equal seconds", measure_sentence(study, measure, View::kEqualSeconds, told)});
+  }
+  if (!study.plan.target.metric.empty()) {
+    statements.push_back({"Time to target", target_sentence(summary, study.plan.target)});
+  }
+  return statements;
+}
+
+std::string signed_text(double value, int decimals) {
+  if (std::isnan(value)) return "NaN";
+  const std::string digits = fixed(std::abs(value), decimals);
+  if (digits.find_first_not_of("0.") == std::string::npos) return digits;
+  return (value < 0 ? "\xE2\x88\x92" : "+") + digits;
+}
+
+std::string interval_text(const Estimate& estimate, int decimals) {
+  const auto bound = [&](double value) {
+    const std::string text = signed_text(value, decimals);
+    return text.starts_with('+') ? text.substr(1) : text;
+  };
+  return bound(estimate.low) + " to " + bound(estimate.high);
+}
+
+std::string joined(std::vector<std::string> words) {
+  constexpr size_t kMost = 8;
+  if (words.size() > kMost) {
+    const std::string more = grouped(static_cast<long long>(words.size() - kMost + 2)) + " more";
+    words.resize(kMost - 2);
+    words.push_back(more);
+  }
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " and " : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
+std::string listed(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
+  return text;
+}
+
+std::string counted(int64_t n, const std::string& noun) {
+  return grouped(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
+std::string capitalized(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] += 'A' - 'a';
+  return text;
+}
+
+std::string seconds_text(double seconds) {
+  if (!std::isfinite(seconds)) return number_text(seconds) + " s";
+  if (seconds < 10) return significant(seconds, 2) + " s";
+  if (seconds < 100) return fixed(seconds, 1) + " s";
+  return grouped(std::llround(seconds)) + " s";
+}
+
+std::string target_text(const TargetLevel& target) {
+  if (target.metric.empty()) return "none";
+  for (const MeasureKind& kind : measure_kinds()) {
+    if (kind.key != target.metric) continue;
+    return kind.name + (kind.lower_is_better ? " of at most " : " of at least ") +
+           number_text(target.value);
+  }
+  return target.metric + " " + number_text(target.value);
+}
+
+}  // namespace draftlab

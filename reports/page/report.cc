@@ -1,0 +1,91 @@
+#include "reports/page/report.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "reports/page/page.h"
+#include "reports/page/zoom.h"
+#include "reports/switches/switch_study.h"
+#include "reports/tables/jobs.h"
+#include "reports/tables/tables.h"
+
+namespace draftlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ReportFile {
+  const char* name;
+  std::string (*text)(const Study& study);
+};
+
+// The page first: by it a report is known as one, however far it came.
+constexpr ReportFile kFiles[] = {
+    {"index.html", [](const Study& study) { return page(study, read_zoom_library()); }},
+    {"runs.csv", [](const Study& study) { return runs_csv(study.results); }},
+    {"evaluations.csv", [](const Study& study) { return evaluations_csv(study.results); }},
+    {"updates.csv", [](const Study& study) { return updates_csv(study.results); }},
+    {"arms.csv", arms_csv},
+    {"pairs.csv", pairs_csv},
+    {"checks.csv", checks_csv},
+    {"trials.csv", [](const Study& study) { return trials_csv(study.summary); }},
+    {"switch_study.csv",
+     [](const Study& study) { return switch_study_csv(switch_studies(study)); }},
+    {"jobs.csv", [](const Study& study) { return jobs_csv(jobs(study)); }},
+};
+
+bool is_report_file(const fs::path& file) {
+  const std::string name = file.filename().string();
+  return std::ranges::any_of(kFiles, [&](const ReportFile& each) {
+    return name == each.name || name == std::string(each.name) + ".tmp";  // of a killed write
+  });
+}
+
+bool is_page(const fs::path& file) {
+  return fs::is_regular_file(file) &&
+         read_file(file).find("draftlab report</title>") != std::string::npos;
+}
+
+}  // namespace
+
+void write_report(const Study& study, const fs::path& out) {
+  make_folder(out);
+  for (const ReportFile& file : kFiles) {
+    const std::string text = file.text(study);
+    if (!text.empty()) replace_file(out / file.name, text);  // empty: the study has no such thing
+  }
+}
+
+void write_report(const RunFolder& folder) { write_report(load_study(folder), folder.report()); }
+
+void require_outside_results(const fs::path& out) {
+  fs::path path = fs::weakly_canonical(fs::absolute(out));
+  for (; path.has_relative_path(); path = path.parent_path()) {
+    const RunFolder folder(path);
+    if (!fs::exists(folder.plan()) || !fs::exists(folder.segments())) continue;
+    throw Error(out.string(), "lies in the result folder " + path.string() +
+                                  "; name a place outside of it (its own report goes to " +
+                                  folder.report().string() + " without --out)");
+  }
+}
+
+void require_report_place(const fs::path& out) {
+  require_outside_results(out);
+  if (!fs::exists(out)) return;
+  if (!fs::is_directory(out)) throw Error(out.string(), "is not a folder; name a new one");
+  const fs::directory_iterator begin(out), end;
+  const auto foreign =
+      std::find_if_not(begin, end, [](const auto& entry) { return is_report_file(entry.path()); });
+  if (foreign != end) {
+    throw Error(out.string(), "holds " + foreign->path().filename().string() +
+                                  ", which is no part of a report; name a new or empty folder");
+  }
+  if (fs::is_empty(out) || is_page(out / kFiles[0].name)) return;
+  throw Error(out.string(),
+              "holds files, but no index.html that draftlab wrote; name a new or "
+              "empty folder");
+}
+
+}  // namespace draftlab

@@ -1,0 +1,185 @@
+#include <cmath>
+
+#include "base/number_text.h"
+#include "record/drafter_config.h"
+#include "reports/page/answer.h"
+#include "reports/page/sections.h"
+#include "reports/study/comparison.h"
+#include "reports/text/html.h"
+
+namespace draftlab {
+namespace {
+
+std::string fact(const std::string& name, const std::string& text) {
+  return "<dt>" + name + "</dt><dd>" + escape(text) + "</dd>\n";
+}
+
+std::string target_fact(const StoreFacts& store) {
+  if (store.target_name.empty()) return "not known";
+  std::string text = store.target_name + ", " + store.target_architecture;
+  if (store.target_layers) text += ", " + counted(*store.target_layers, "layer");
+  return text;
+}
+
+std::string store_fact(const StoreFacts& store) {
+  if (!store.error.empty()) return "manifest not read: " + store.error;
+  std::string text;
+  if (store.records) text += counted(*store.records, "sequence") + ", ";
+  if (store.tokens) {
+    text +=
+        grouped(*store.tokens) + " tokens (" + grouped(*store.response_tokens) + " of responses)";
+  }
+  if (!store.responses.empty()) text += ", responses: " + store.responses;
+  if (store.looped_share) {
+    text += ", " + significant(100 * *store.looped_share, 2) + " % cut where they loop";
+  }
+  return text;
+}
+
+std::string drafter_fact(const StoreFacts& store, const DrafterConfig& drafter) {
+  int64_t parameters = 0;
+  for (const ParameterShape& shape : parameter_shapes(drafter)) parameters += shape.count();
+  std::string text = "DFlash, " + counted(drafter.num_hidden_layers(), "layer") + ", block of " +
+                     std::to_string(drafter.block_size) + ", " + grouped(parameters) +
+                     " trained parameters, hidden size " + std::to_string(drafter.hidden_size) +
+                     ", draft vocabulary " + grouped(drafter.draft_vocab_size) + " of " +
+                     grouped(drafter.vocab_size);
+  for (size_t i = 0; i < store.taps.size(); ++i) {
+    text += (i == 0 ? ", taps " : " ") + std::to_string(store.taps[i]);
+  }
+  return text;
+}
+
+std::string training_fact(const TrainingConfig& training) {
+  std::string text = grouped(training.steps) + " steps of " +
+                     counted(training.sequences_per_step, "sequence") + " with up to " +
+                     counted(training.anchors, "anchor") + " each, " + training.schedule +
+                     " schedule, labels from the ";
+  text += training.labels == "argmax" ? "target's greedy choice" : "data";
+  return text + ", on " + training.device + " with " + counted(training.threads, "thread");
+}
+
+std::string evaluation_fact(const Study& study, const SegmentConfig& config) {
+  std::string text = counted(config.split.held_out, "held-out sequence");
+  for (const Result& result : study.results) {
+    if (result.held_out.empty()) continue;
+    text += " (" + grouped(result.held_out.back().blocks) + " blocks in " +
+            grouped(result.held_out.back().prompts) + " of them)";
+    break;
+  }
+  return text + "; " +
+         (config.split.tuning > 0
+              ? "settings chosen on " + counted(config.split.tuning, "other sequence")
+              : std::string("no tuning split"));
+}
+
+std::string runs_fact(const Study& study) {
+  int64_t done = 0, diverged = 0, trials = 0;
+  for (const Result& result : study.results) {
+    trials += result.phase == kTrial;
+    done += result.done();
+    diverged += result.diverged();
+  }
+  const int64_t all = static_cast<int64_t>(study.results.size());
+  return counted(all, "run") + ": " + std::to_string(done) + " finished, " +
+         std::to_string(diverged) + " diverged, " + std::to_string(all - done - diverged) +
+         " without a result" +
+         (trials == 0 ? "" : "; " + counted(trials, "trial") + " among them chose the settings");
+}
+
+std::string difference_cell(const std::vector<Comparison>& all, const Arm& arm,
+                            const Arm& reference, Measure measure) {
+  const Comparison comparison = comparison_of(all, arm, reference);
+  const Estimate& d = comparison.difference;
+  if (d.n == 0) return "no common seed";
+  const int decimals = kind_of(measure).decimals;
+  std::string text = signed_text(d.mean, decimals);
+  if (comparison.claimed()) text = "<strong>" + text + "</strong>";
+  if (d.n < 2) return text + "<small>one seed</small>";
+  text += "<small>" + interval_text(d, decimals) + "</small><small>";
+  if (comparison.refusal != nullptr)
+    return text + "no claim: " + comparison.refusal->id + "</small>";
+  return text + (std::isnan(comparison.adjusted_p) ? "" : "p " + p_text(comparison.adjusted_p)) +
+         "</small>";
+}
+
+}  // namespace
+
+std::string differences(const Study& study) {
+  const Summary& summary = study.summary;
+  const Arm& reference = summary.arms[summary.reference];
+  if (reference.chosen() == nullptr) return "";
+  const std::string steps = "at equal steps", seconds = "at equal seconds";
+  HtmlTable table({"arm", "acceptance length<br>" + steps, "acceptance length<br>" + seconds,
+                   "loss<br>" + steps, "loss<br>" + seconds, "paired seeds"});
+  const std::vector<std::pair<Measure, View>> columns = {
+      {Measure::kAcceptanceLength, View::kEqualSteps},
+      {Measure::kAcceptanceLength, View::kEqualSeconds},
+      {Measure::kLoss, View::kEqualSteps},
+      {Measure::kLoss, View::kEqualSeconds}};
+  std::vector<std::vector<Comparison>> comparisons_of;
+  for (const auto& [measure, view] : columns)
+    comparisons_of.push_back(comparisons(study, measure, view));
+  int64_t rows = 0;
+  for (const Arm& arm : summary.arms) {
+    if (&arm == &reference || arm.chosen() == nullptr) continue;
+    ++rows;
+    std::vector<std::string> cells = {escape(arm.name)};
+    for (size_t i = 0; i < columns.size(); ++i)
+      cells.push_back(difference_cell(comparisons_of[i], arm, reference, columns[i].first));
+    cells.push_back(std::to_string(comparison_of(comparisons_of[0], arm, reference).difference.n));
+    table.row(cells);
+  }
+  if (rows == 0) return "";
+  return "<h3>Differences to " + escape(reference.name) + "</h3>\n" + table.html() +
+         paragraph(
+             "Mean difference over runs with the same seeds, with its 95 % Student-t interval, "
+             "which stands alone, and the p of the paired t test, adjusted (Holm) for all pairs of "
+             "arms that are compared in the same column. Bold: at least three seeds, p of at most "
+             "0.05, and no check that refuses.",
+             "note");
+}
+
+std::string overview(const Study& study) {
+  std::string arms;
+  for (const Arm& arm : study.summary.arms) arms += (arms.empty() ? "" : " · ") + arm.name;
+  std::string html = "<header>\n<p class=\"kicker\">draftlab report</p>\n<h1>" +
+                     escape(study.plan.name) + "</h1>\n<dl class=\"facts\">\n";
+  html += fact("Compared", arms);
+  html += fact("Runs", runs_fact(study));
+  if (study.sources.size() > 1) {
+    std::vector<std::string> folders;
+    for (const Source& source : study.sources) folders.push_back(source.label);
+    html += fact("Folders", joined(folders));
+  }
+  html += "</dl>\n";
+  std::string setup = fact("Target", target_fact(study.store));
+  setup += fact("Store", store_fact(study.store));
+  if (!study.results.empty()) {
+    const SegmentConfig& config = study.results.front().config;
+    setup += fact("Drafter", drafter_fact(study.store, config.drafter));
+    setup += fact("Training", training_fact(config.training));
+    setup += fact("Evaluation", evaluation_fact(study, config));
+  }
+  return html +
+         details("Target, store, drafter, training, evaluation",
+                 "<dl class=\"facts\">\n" + setup + "</dl>\n", "figures") +
+         "</header>\n";
+}
+
+std::string answer_section(const Study& study) {
+  std::string html = "<dl class=\"answer\">\n";
+  for (const Statement& statement : answer(study)) {
+    html += "<dt>" + escape(statement.topic) + "</dt><dd>" + escape(statement.sentence) + "</dd>\n";
+  }
+  html += "</dl>\n";
+  if (!std::isnan(study.summary.equal_seconds)) {
+    html += paragraph(
+        "Orthogonalizing an update costs time, so both views count. At equal seconds a slower arm "
+        "is read off in the middle of its schedule, by straight lines between its evaluations.",
+        "note");
+  }
+  return section("answer", "Answer", html);
+}
+
+}  // namespace draftlab

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/study/study.h"
+
+namespace draftlab {
+
+// Where arms are compared: at the planned last step, or when the fastest run ends.
+enum class View { kEqualSteps, kEqualSeconds };
+
+// Arm `a` against arm `b`, by the runs of their chosen settings with the same seeds.
+struct Comparison {
+  const Arm* a;
+  const Arm* b;
+  Estimate difference;                       // a - b
+  double p;                                  // two-sided paired t
+  double adjusted_p;                         // Holm, over the pairs that no check refuses
+  int64_t pairs = 0;                         // how many those are
+  const FairnessFinding* refusal = nullptr;  // the first that concerns the pair; null: none
+
+  // Three paired seeds, no refusal, and a difference that stands among all pairs at 5 %.
+  bool claimed() const;
+};
+
+// Every pair of arms with a chosen setting, `a` before `b` in the sweep. Points into `study`.
+std::vector<Comparison> comparisons(const Study& study, Measure measure, View view);
+
+// The one of these two arms, in this order. REQUIRES: it is there, maybe the other way round.
+Comparison comparison_of(const std::vector<Comparison>& all, const Arm& a, const Arm& b);
+
+// "0.118 above b (95 % interval of the difference 0.082 to 0.154 over 3 paired seeds, p 0.004)"
+std::string comparison_text(const Comparison& comparison, Measure measure);
+// "a is better", or why nothing is claimed: "no claim: F12 refuses".
+std::string verdict(const Comparison& comparison, Measure measure);
+// "0.021", "below 0.001"
+std::string p_text(double p);
+
+}  // namespace draftlab

@@ -1,0 +1,229 @@
+#include "reports/study/result.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "record/events.h"
+#include "record/outcome.h"
+#include "reports/stats/decimate.h"
+#include "reports/study/company.h"
+#include "reports/study/probe.h"
+
+namespace draftlab {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+using Configs = std::map<std::string, const SegmentConfig*>;  // by segment id
+
+// Sums up the steps from each evaluation to the next.
+void add_gradients(const Metrics& metrics, double base_rate, Result& result) {
+  std::set<int64_t> ends;
+  for (const EvaluationRow& row : metrics.evaluations) ends.insert(row.step);
+  GradientRow sum;
+  int64_t steps = 0;
+  for (const StepRow& row : metrics.steps) {
+    sum.norm += row.gradient_norm;
+    sum.clipped_share += row.clipped;
+    ++steps;
+    if (!ends.contains(row.step)) continue;
+    const double n = static_cast<double>(steps);
+    result.gradients.push_back(
+        {row.step, sum.norm / n, sum.clipped_share / n, row.learning_rate / base_rate});
+    sum = {};
+    steps = 0;
+  }
+}
+
+constexpr size_t kScheduleColumns = 200;  // as fine as a chart can show it
+
+void add_schedule(const Metrics& metrics, double base_rate, Result& result) {
+  std::vector<Point> schedule;
+  for (const StepRow& row : metrics.steps)
+    schedule.push_back({static_cast<double>(row.step), row.learning_rate / base_rate});
+  schedule = decimated(schedule, kScheduleColumns);
+  result.schedule.insert(result.schedule.end(), schedule.begin(), schedule.end());
+}
+
+// Appends one segment's numbers to the run's.
+void add_metrics(Metrics metrics, const SegmentConfig& config, Result& result,
+                 int64_t& clipped_steps) {
+  for (const StepRow& row : metrics.steps) {
+    result.steps = row.step;
+    result.tokens = row.tokens;
+    result.data_seconds += row.data_seconds;
+    result.model_seconds += row.model_seconds;
+    result.optimizer_seconds += row.optimizer_seconds;
+    clipped_steps += row.clipped;
+  }
+  result.train_seconds = result.data_seconds + result.model_seconds + result.optimizer_seconds;
+  result.updates.insert(result.updates.end(), metrics.updates.begin(), metrics.updates.end());
+  add_gradients(metrics, config.optimizer.learning_rate(), result);
+  add_schedule(metrics, config.optimizer.learning_rate(), result);
+  for (EvaluationRow& row : metrics.evaluations) {
+    auto& rows = row.split == "tuning" ? result.tuning : result.held_out;
+    // A segment evaluates its first step again, which is its parent's last.
+    if (!rows.empty() && rows.back().step >= row.step) continue;
+    rows.push_back(std::move(row));
+  }
+}
+
+void describe_end(const std::optional<Outcome>& outcome, bool started, Result& result) {
+  const std::string progress = "step " + std::to_string(result.steps) + " of " +
+                               std::to_string(result.config.training.steps);
+  if (!outcome) {
+    result.outcome = started ? "unfinished" : "not started";
+    result.reason =
+        started ? "stopped or still running; last recorded: " + progress : "nothing has run yet";
+    return;
+  }
+  result.outcome = outcome_name(outcome->kind);
+  result.weights_hash = outcome->weights_hash;
+  result.reason = outcome->reason;
+  if (result.done()) return;
+  if (result.reason.empty()) result.reason = "ended at " + progress;
+}
+
+void load_segments(const RunFolder& folder, const Configs& configs, Result& result) {
+  int64_t clipped_steps = 0;
+  for (size_t i = 0; i < result.segments.size(); ++i) {
+    const std::string& id = result.segments[i];
+    const SegmentFolder segment(folder, id);
+    if (fs::exists(segment.transfer()))
+      result.stages[i].transfer = read_transfer(segment.transfer());
+    const bool started = fs::exists(segment.metrics());
+    if (started)
+      add_metrics(read_metrics(segment.metrics()), *configs.at(id), result, clipped_steps);
+    read_timing(segment.timing());  // a broken one is told here
+    if (fs::exists(segment.baselines())) result.baselines = read_baselines(segment.baselines());
+    if (fs::exists(segment.provenance())) {
+      const Json provenance = read_json(segment.provenance());
+      if (const auto* object = provenance.if_object()) result.provenance = *object;
+    }
+    const std::optional<Outcome> outcome = read_outcome(segment.outcome());
+    if (outcome) {
+      // A worker that failed does not know its step. The others may have logged one more, whose
+      // update was never applied.
+      if (outcome->kind != OutcomeKind::kFailed) result.steps = outcome->step;
+      result.peak_memory_bytes = std::max(result.peak_memory_bytes, outcome->peak_memory_bytes);
+    }
+    describe_end(outcome, started, result);
+    if (!result.done()) break;
+  }
+  result.clipped_share =
+      result.steps == 0 ? kNaN : static_cast<double>(clipped_steps) / result.steps;
+}
+
+void find_target(const TargetLevel& target, Result& result) {
+  for (const MeasureKind& kind : measure_kinds()) {
+    if (kind.key != target.metric) continue;
+    const auto crossing = [&](Clock clock) -> std::optional<double> {
+      if (result.diverged()) return kInfinity;
+      const double at =
+          first_crossing(result.curve(kind.measure, clock), target.value, kind.lower_is_better);
+      if (at == kInfinity && !result.done()) return std::nullopt;
+      return at;
+    };
+    result.steps_to_target = crossing(Clock::kSteps);
+    result.tokens_to_target = crossing(Clock::kTokens);
+    result.seconds_to_target = crossing(Clock::kSeconds);
+  }
+}
+
+}  // namespace
+
+double time_of(const EvaluationRow& row, Clock clock) {
+  switch (clock) {
+    case Clock::kSteps:
+      return static_cast<double>(row.step);
+    case Clock::kTokens:
+      return static_cast<double>(row.tokens);
+    case Clock::kSeconds:
+      return row.train_seconds;
+  }
+  return kNaN;
+}
+
+double Result::first(Split split, Measure measure) const {
+  return rows(split).empty() ? kNaN : value_of(rows(split).front(), measure);
+}
+
+double Result::last(Split split, Measure measure) const {
+  return rows(split).empty() ? kNaN : value_of(rows(split).back(), measure);
+}
+
+double Result::final(Split split, Measure measure) const {
+  if (rows(split).empty() || rows(split).back().step != config.training.steps) return kNaN;
+  return last(split, measure);
+}
+
+const std::optional<double>& Result::to_target(Clock clock) const {
+  return clock == Clock::kSteps    ? steps_to_target
+         : clock == Clock::kTokens ? tokens_to_target
+                                   : seconds_to_target;
+}
+
+std::vector<Point> Result::curve(Measure measure, Clock clock) const {
+  std::vector<Point> points;
+  for (const EvaluationRow& row : held_out) {
+    points.push_back({time_of(row, clock), value_of(row, measure)});
+  }
+  return points;
+}
+
+std::string seed_text(const Seeds& seeds) {
+  if (seeds.weights == seeds.data && seeds.data == seeds.noise) {
+    return std::to_string(seeds.weights);
+  }
+  return "weights " + std::to_string(seeds.weights) + ", data " + std::to_string(seeds.data) +
+         ", noise " + std::to_string(seeds.noise);
+}
+
+std::vector<Result> load_results(const RunFolder& folder, const PlanRecord& plan) {
+  Configs configs;
+  for (const PlannedSegment& segment : plan.segments) configs[segment.id] = &segment.config;
+  const std::vector<WorkerEvent> events = read_events(folder.events());
+  const std::map<std::string, bool> in_company = segments_in_company(events);
+  std::map<std::string, int64_t> starts;  // of workers
+  for (const WorkerEvent& event : events) ++starts[event.segment];
+
+  const Timings timings = load_timings(folder, plan);
+  std::vector<Result> results;
+  for (const PlannedRun& run : plan.runs) {
+    Result result;
+    result.run = run.name;
+    result.arm = run.arm;
+    result.point = run.point;
+    result.phase = run.phase;
+    result.optimizer = run.optimizer;
+    result.seeds = run.seeds;
+    result.segments = run.segments;
+    result.config = *configs.at(run.segments.back());
+    for (const std::string& id : run.segments) result.stages.push_back({*configs.at(id), {}});
+    for (const std::string& id : run.segments) {
+      const auto found = in_company.find(id);
+      if (found == in_company.end()) continue;
+      result.resumed |= starts[id] > 1;
+      result.alone = result.alone.value_or(true) && !found->second;
+    }
+    // One broken file must not hide the other runs.
+    try {
+      load_segments(folder, configs, result);
+      apply_timings(timings, result);
+      find_target(plan.target, result);
+    } catch (const Error& error) {
+      result.outcome = "unreadable";
+      result.reason = error.what();
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace draftlab

@@ -1,0 +1,77 @@
+#include "reports/study/study.h"
+
+#include <iterator>
+#include <map>
+
+#include "reports/checks/fairness.h"
+#include "reports/study/company.h"
+
+namespace draftlab {
+namespace {
+
+// Of the one store of all sources, wherever its manifest can still be read.
+StoreFacts common_store(const std::vector<Source>& sources, const PlanRecord& plan) {
+  StoreFacts facts;
+  if (sources.size() > 1 && plan.store_hash.empty()) {
+    facts.error = "the folders have different stores";
+    return facts;
+  }
+  for (const Source& source : sources) {
+    facts = read_store_facts(source.plan.store_folder);
+    if (facts.error.empty()) break;
+  }
+  return facts;
+}
+
+// Runs of different folders may have overlapped too. No folder says on which machine it was, so it
+// is taken to be one; F18 tells where it was not.
+void find_company(const std::vector<std::vector<WorkerEvent>>& events, Study& study) {
+  // Two folders can hold the same segment, each trained by itself.
+  const auto key = [](size_t source, const std::string& segment) {
+    return std::to_string(source) + " " + segment;
+  };
+  std::vector<WorkerEvent> all;
+  for (size_t i = 0; i < events.size(); ++i) {
+    for (WorkerEvent event : events[i]) {
+      event.segment = key(i, event.segment);
+      all.push_back(std::move(event));
+    }
+  }
+  const std::map<std::string, bool> in_company = segments_in_company(std::move(all));
+  auto result = study.results.begin();
+  for (size_t i = 0; i < study.sources.size(); ++i) {
+    for (size_t run = 0; run < study.sources[i].plan.runs.size(); ++run, ++result) {
+      for (const std::string& segment : result->segments) {
+        const auto found = in_company.find(key(i, segment));
+        if (found != in_company.end() && found->second) result->alone = false;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Study load_study(const RunFolder& folder) { return load_study(std::vector{folder}); }
+
+Study load_study(const std::vector<RunFolder>& folders) {
+  Study study;
+  study.sources = read_sources(folders);
+  study.plan = joined_plan(study.sources);
+  study.store = common_store(study.sources, study.plan);
+  std::vector<std::vector<WorkerEvent>> events;
+  for (const Source& source : study.sources) {
+    PlanRecord plan = source.plan;
+    plan.target = study.plan.target;
+    std::vector<Result> results = load_results(source.folder, plan);
+    for (Result& result : results) result.folder = source.label;
+    std::ranges::move(results, std::back_inserter(study.results));
+    events.push_back(read_events(source.folder.events()));
+    study.events.insert(study.events.end(), events.back().begin(), events.back().end());
+  }
+  if (study.sources.size() > 1) find_company(events, study);
+  study.summary = summarize(study.results, study.plan.target);
+  study.findings = check(study);
+  return study;
+}
+
+}  // namespace draftlab

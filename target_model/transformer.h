@@ -1,0 +1,84 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "target_model/checkpoint.h"
+#include "target_model/key_value_cache.h"
+#include "target_model/packed_linear.h"
+
+namespace draftlab {
+
+// All float32 and contiguous, [out, in]. Matrices that share their input are one, so that a step
+// has four matrix products per layer.
+struct DecoderLayerWeights {
+  at::Tensor input_norm, post_norm;  // [H]
+  at::Tensor qkv;                    // [(heads + 2 kv_heads) * head_dim, H], q above k above v
+  at::Tensor qkv_bias;               // [(heads + 2 kv_heads) * head_dim]; undefined without bias
+  at::Tensor q_norm, k_norm;         // [head_dim]; undefined without these norms
+  at::Tensor output;                 // [H, heads * head_dim]
+  at::Tensor gate_up;                // [2 I, H], gate above up
+  at::Tensor down;                   // [H, I]
+};
+
+struct TransformerWeights {
+  at::Tensor embedding;   // [V, H]
+  at::Tensor head;        // [V, H]; the embedding itself if tied
+  at::Tensor final_norm;  // [H]
+  std::vector<DecoderLayerWeights> layers;
+};
+
+// Reads all weights of a checkpoint. Throws Error if one is missing or not understood.
+TransformerWeights load_weights(TargetCheckpoint& checkpoint);
+
+// One token of one sequence.
+struct TokenRow {
+  int64_t sequence = 0;  // index into the cache
+  int64_t position = 0;  // from 0
+  int32_t token = 0;
+};
+
+// The forward pass of a frozen target: any mixture of rows of any sequences at once, without
+// padding. float32 throughout. Deterministic for the same rows and number of threads. Not
+// thread-safe.
+class Transformer {
+ public:
+  // Packs the matrices one by one; memory for two copies is needed only if the caller keeps
+  // `weights`.
+  Transformer(TransformerConfig config, TransformerWeights weights);
+  const TransformerConfig& config() const { return config_; }
+
+  // Called with the output of every decoder layer (0-based), [R, H]: the residual stream behind it,
+  // before any later norm. Valid during the call.
+  using LayerOutput = std::function<void(int64_t layer, const at::Tensor& hidden)>;
+
+  // Runs rows whose sequence's earlier positions are in `cache` or earlier in `rows`, and adds
+  // theirs to the cache. Returns [R, H] behind the final norm.
+  at::Tensor forward(KeyValueCache& cache, std::span<const TokenRow> rows,
+                     const LayerOutput& on_layer = {});
+
+  // [R, V] for [R, H] behind the final norm.
+  at::Tensor logits(const at::Tensor& hidden) const { return head_(hidden); }
+
+ private:
+  struct Layer {
+    at::Tensor input_norm, post_norm, q_norm, k_norm;
+    PackedLinear qkv, output, gate_up, down;
+  };
+
+  at::Tensor attention(KeyValueCache& cache, std::span<const TokenRow> rows, int64_t layer,
+                       const at::Tensor& qkv) const;
+  void grow_rotations(int64_t positions);
+
+  TransformerConfig config_;
+  at::Tensor embedding_, final_norm_;
+  PackedLinear head_;
+  std::vector<Layer> layers_;
+  std::vector<float> cosines_, sines_;  // [positions, head_dim / 2]
+};
+
+}  // namespace draftlab

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+
+#include "base/file.h"
+#include "record/metrics.h"
+#include "record/run_folder.h"
+#include "target_model/capture.h"
+#include "train/segment_training.h"
+
+namespace draftlab {
+
+// For tests: one made-up store for all of a suite, and segments trained in a folder beside it.
+class ExampleSegments : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    root_ = std::filesystem::temp_directory_path() /
+            ("draftlab_example_segments_" + std::to_string(::getpid()));
+    make_folder(root_);
+    const std::filesystem::path specification =
+        std::filesystem::path(DRAFTLAB_SOURCE_DIR) / "sweeps/stores/made_up.json";
+    manifest_ = capture_store(read_store_specification(specification), root_ / "store");
+  }
+  static void TearDownTestSuite() { std::filesystem::remove_all(root_); }
+
+  SegmentConfig config(const std::string& optimizer = R"({"kind": "muon", "scale": "match_rms"})") {
+    SegmentConfig config;
+    config.drafter = {.hidden_size = manifest_.hidden_size,
+                      .intermediate_size = 48,
+                      .layer_types = {"sliding_attention", "full_attention"},
+                      .layer_options = {{"num_attention_heads", 2},
+                                        {"num_key_value_heads", 1},
+                                        {"head_dim", 16},
+                                        {"sliding_window", 8}},
+                      .block_size = 4,
+                      .vocab_size = manifest_.vocab_size,
+                      .draft_vocab_size = manifest_.vocab_size - 20,
+                      .mask_token_id = manifest_.mask_token_id,
+                      .num_taps = static_cast<int64_t>(manifest_.taps.size())};
+    config.training = {.steps = 12, .anchors = 6, .warmup = 0.25, .gamma = 4};
+    config.evaluation = {.steps = {0, 4, 8, 12}, .stride = 2};
+    config.split = {.train = 20, .tuning = 4, .held_out = 6};
+    config.optimizer = parse_optimizer_config(parse_json(optimizer, "test"), "test");
+    config.routing = route(parameter_shapes(config.drafter), config.optimizer, {}, "test");
+    config.seeds = {1, 2, 3};
+    config.store = manifest_.hash();
+    config.to_step = 12;
+    return config;
+  }
+
+  // Trains in segments/<id>; `stop` ends it after the next step.
+  Outcome train(const SegmentConfig& config, const std::string& name = "", bool stop = false) {
+    const SegmentTask task{segment_id(config), config, root_ / "store", 5};
+    const std::filesystem::path folder = root_ / "segments" / (name.empty() ? task.id : name);
+    make_folder(folder);
+    write_task(SegmentFolder(folder).task(), task);
+    const std::atomic<bool> stop_now{stop};
+    return train_segment(task, folder, stop_now);
+  }
+  Metrics metrics(const std::string& name) {
+    return read_metrics(SegmentFolder(root_ / "segments" / name).metrics());
+  }
+
+  static inline std::filesystem::path root_;
+  static inline StoreManifest manifest_;
+};
+
+}  // namespace draftlab
