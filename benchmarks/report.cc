@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 
+#include "reports/checks/checked_study.h"
 #include "reports/page/page.h"
 #include "testing/synthetic_folder.h"
 
@@ -51,12 +52,12 @@ double peak_megabytes() {
 
 void BM_Load(benchmark::State& state) {
   const RunFolder& folder = large_folder();
-  for (auto _ : state) benchmark::DoNotOptimize(load_study(folder));
+  for (auto _ : state) benchmark::DoNotOptimize(checked_study(folder));
 }
 BENCHMARK(BM_Load)->Unit(benchmark::kMillisecond);
 
 void BM_Page(benchmark::State& state) {
-  const Study study = load_study(large_folder());
+  const Study study = checked_study(large_folder());
   size_t bytes = 0;
   for (auto _ : state) bytes = page(study, read_zoom_library()).size();
   state.counters["bytes"] = static_cast<double>(bytes);

@@ -3,6 +3,7 @@
 
 #include "programs/command_line.h"
 #include "programs/commands.h"
+#include "reports/checks/checked_study.h"
 #include "reports/checks/fairness.h"
 #include "reports/study/study.h"
 #include "runner/terminal_text.h"
@@ -52,7 +53,7 @@ int check_command(const Words& words) {
   }
   std::vector<RunFolder> folders;
   for (const std::string& folder : line.texts("DIR")) folders.emplace_back(folder);
-  const Study study = load_study(folders);
+  const Study study = checked_study(folders);
   int status = 0;
   for (Severity severity : {Severity::kRefuse, Severity::kWarn, Severity::kInform}) {
     for (const FairnessFinding& finding : study.findings) {

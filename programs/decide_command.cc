@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
+#include "reports/checks/checked_study.h"
 #include "reports/decision/decision.h"
 #include "reports/pipeline/pipeline_findings.h"
 #include "runner/terminal_text.h"
@@ -77,7 +78,7 @@ int decide_command(const Words& words) {
     throw UsageError("--out DIR is missing: where shall the decision from several folders go?");
   const DecisionContext context = read_decision_context(*file);
   std::vector<Study> studies;
-  for (const std::string& name : names) studies.push_back(load_study(RunFolder(name)));
+  for (const std::string& name : names) studies.push_back(checked_study(RunFolder(name)));
   const Decision decision = decide(studies, context);
   const Json json = decision_json(decision, context);
   const std::filesystem::path place =

@@ -5,9 +5,9 @@
 #include "base/number_text.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
-#include "reports/page/answer.h"
 #include "reports/pipeline/pipeline_findings.h"
 #include "reports/pipeline/pipeline_output.h"
+#include "reports/text/words.h"
 #include "runner/terminal_text.h"
 
 namespace draftlab {

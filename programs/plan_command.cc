@@ -8,7 +8,7 @@
 #include "programs/execution.h"
 #include "programs/sweep_store.h"
 #include "record/update_cost.h"
-#include "reports/page/answer.h"
+#include "reports/text/words.h"
 #include "runner/estimate.h"
 #include "runner/planner.h"
 #include "runner/terminal_text.h"

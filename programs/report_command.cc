@@ -2,6 +2,7 @@
 
 #include "programs/command_line.h"
 #include "programs/commands.h"
+#include "reports/checks/checked_study.h"
 #include "reports/page/report.h"
 #include "reports/tables/tensorboard.h"
 #include "runner/terminal_text.h"
@@ -37,7 +38,7 @@ int report_command(const Words& words) {
   if (out) require_report_place(*out);
   if (tensorboard) require_outside_results(*tensorboard);
 
-  const Study study = load_study(folders);
+  const Study study = checked_study(folders);
   const std::filesystem::path place = out ? std::filesystem::path(*out) : folders[0].report();
   write_report(study, place);
   std::cout << (place / "index.html").string() << "\n";

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "reports/page/answer.h"
 #include "reports/study/option.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 

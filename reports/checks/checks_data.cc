@@ -5,8 +5,8 @@
 #include "base/number_text.h"
 #include "reports/checks/agreement.h"
 #include "reports/checks/checks.h"
-#include "reports/page/answer.h"
 #include "reports/stats/acceptance.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {

@@ -7,8 +7,9 @@
 #include "base/number_text.h"
 #include "reports/checks/agreement.h"
 #include "reports/checks/checks.h"
-#include "reports/page/answer.h"
+#include "reports/study/measure.h"
 #include "reports/switches/switch_group.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {

@@ -7,9 +7,9 @@
 #include "base/number_text.h"
 #include "reports/checks/agreement.h"
 #include "reports/checks/checks.h"
-#include "reports/page/answer.h"
 #include "reports/study/option.h"
 #include "reports/study/step_size.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {

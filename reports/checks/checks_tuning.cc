@@ -6,8 +6,8 @@
 
 #include "base/number_text.h"
 #include "reports/checks/checks.h"
-#include "reports/page/answer.h"
 #include "reports/study/option.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {

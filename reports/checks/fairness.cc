@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "reports/checks/checks.h"
-#include "reports/page/answer.h"
 
 namespace draftlab {
 namespace {
@@ -13,23 +12,6 @@ constexpr auto kWarn = Severity::kWarn;
 constexpr auto kInform = Severity::kInform;
 
 }  // namespace
-
-std::string severity_name(Severity severity) {
-  return severity == kRefuse ? "refuses" : severity == kWarn ? "warns" : "informs";
-}
-
-bool refuses(const FairnessFinding& finding, const std::string& a, const std::string& b,
-             bool by_time) {
-  if (finding.severity != kRefuse || (finding.by_time_only && !by_time)) return false;
-  if (a != b && !finding.groups.empty()) {
-    return std::ranges::any_of(finding.groups, [&](const std::vector<std::string>& group) {
-      return std::ranges::count(group, a) != std::ranges::count(group, b);
-    });
-  }
-  return finding.arms.empty() || std::ranges::any_of(finding.arms, [&](const std::string& arm) {
-           return arm == a || arm == b;
-         });
-}
 
 std::string runs_text(const std::vector<const Result*>& runs) {
   std::string text = runs.front()->run;

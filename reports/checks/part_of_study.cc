@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "reports/checks/fairness.h"
+#include "reports/checks/checked_study.h"
 
 namespace draftlab {
 namespace {
@@ -28,8 +28,7 @@ Study part_of(const Study& study, const std::function<bool(const Result&)>& keep
     if (keep(run)) part.results.push_back(run);
   }
   part.summary = summarize(part.results, part.plan.target);
-  part.findings = check(part);
-  return part;
+  return checked(std::move(part));
 }
 
 Refusal refusal_between(const Study& study, const std::string& a, const std::string& b) {

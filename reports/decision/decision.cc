@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/number_text.h"
-#include "reports/page/answer.h"
 #include "reports/pipeline/pipeline_findings.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {

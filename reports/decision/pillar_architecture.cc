@@ -6,11 +6,11 @@
 
 #include "base/number_text.h"
 #include "reports/decision/pillar.h"
-#include "reports/page/answer.h"
 #include "reports/pipeline/pipeline_findings.h"
 #include "reports/study/paired_curve.h"
 #include "reports/study/step_size.h"
 #include "reports/switches/switch_group.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {

@@ -5,10 +5,10 @@
 #include "base/number_text.h"
 #include "record/update_cost.h"
 #include "reports/decision/pillar.h"
-#include "reports/page/answer.h"
 #include "reports/pipeline/pipeline_findings.h"
 #include "reports/pipeline/pipeline_model.h"
 #include "reports/study/probe.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "base/number_text.h"
 #include "reports/decision/pillar.h"
-#include "reports/page/answer.h"
 #include "reports/pipeline/pipeline_findings.h"
 #include "reports/stats/returns_trend.h"
 #include "reports/switches/switch_group.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {

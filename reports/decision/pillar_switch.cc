@@ -4,8 +4,8 @@
 
 #include "base/number_text.h"
 #include "reports/decision/pillar.h"
-#include "reports/page/answer.h"
 #include "reports/switches/switch_study.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {
@@ -80,7 +80,9 @@ Judgement judge_claim(const SwitchComparison& comparison, bool above_is_for) {
 
 std::string claim_text(const SwitchComparison& one, int decimals) {
   return signed_text(one.difference.mean, decimals) +
-         (one.difference.n > 1 ? " (" + interval_text(one.difference, decimals) + ")" : "");
+         (one.difference.n > 1
+              ? " (" + interval_text(one.difference.low, one.difference.high, decimals) + ")"
+              : "");
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "reports/checks/checked_study.h"
 #include "reports/checks/fairness.h"
+#include "reports/text/words.h"
 #include "testing/synthetic_folder.h"
 
 namespace draftlab {
@@ -23,7 +25,7 @@ class AnswerTest : public ::testing::Test {
   ~AnswerTest() override { std::filesystem::remove_all(root_); }
 
   Study study(const std::vector<SyntheticEnd>& ends = {}) {
-    return load_study(write_synthetic_folder(root_, sweep_, ends));
+    return checked_study(write_synthetic_folder(root_, sweep_, ends));
   }
   std::string sentence(const Study& study, const std::string& topic) {
     for (const Statement& statement : answer(study)) {

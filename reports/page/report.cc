@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "reports/checks/checked_study.h"
 #include "reports/page/page.h"
 #include "reports/page/zoom.h"
 #include "reports/switches/switch_study.h"
@@ -58,7 +59,7 @@ void write_report(const Study& study, const fs::path& out) {
   }
 }
 
-void write_report(const RunFolder& folder) { write_report(load_study(folder), folder.report()); }
+void write_report(const RunFolder& folder) { write_report(checked_study(folder), folder.report()); }
 
 void require_outside_results(const fs::path& out) {
   fs::path path = fs::weakly_canonical(fs::absolute(out));

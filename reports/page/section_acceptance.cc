@@ -2,7 +2,6 @@
 
 #include "base/number_text.h"
 #include "reports/charts/drawing.h"
-#include "reports/page/answer.h"
 #include "reports/page/sections.h"
 #include "reports/study/acceptance_summary.h"
 #include "reports/text/html.h"

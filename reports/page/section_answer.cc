@@ -6,6 +6,7 @@
 #include "reports/page/sections.h"
 #include "reports/study/comparison.h"
 #include "reports/text/html.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {
@@ -96,7 +97,7 @@ std::string difference_cell(const std::vector<Comparison>& all, const Arm& arm,
   std::string text = signed_text(d.mean, decimals);
   if (comparison.claimed()) text = "<strong>" + text + "</strong>";
   if (d.n < 2) return text + "<small>one seed</small>";
-  text += "<small>" + interval_text(d, decimals) + "</small><small>";
+  text += "<small>" + interval_text(d.low, d.high, decimals) + "</small><small>";
   if (comparison.refusal != nullptr)
     return text + "no claim: " + comparison.refusal->id + "</small>";
   return text + (std::isnan(comparison.adjusted_p) ? "" : "p " + p_text(comparison.adjusted_p)) +

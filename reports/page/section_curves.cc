@@ -6,10 +6,10 @@
 #include "base/number_text.h"
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
-#include "reports/page/answer.h"
 #include "reports/page/sections.h"
 #include "reports/study/curve.h"
 #include "reports/text/html.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {

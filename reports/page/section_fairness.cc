@@ -1,7 +1,7 @@
 #include "reports/checks/fairness.h"
-#include "reports/page/answer.h"
 #include "reports/page/sections.h"
 #include "reports/text/html.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 

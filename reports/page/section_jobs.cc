@@ -2,10 +2,10 @@
 
 #include "base/number_text.h"
 #include "reports/charts/chart.h"
-#include "reports/page/answer.h"
 #include "reports/page/sections.h"
 #include "reports/tables/jobs.h"
 #include "reports/text/html.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {

@@ -2,7 +2,6 @@
 #include <map>
 
 #include "base/number_text.h"
-#include "reports/page/answer.h"
 #include "reports/page/sections.h"
 #include "reports/study/option.h"
 #include "reports/text/html.h"

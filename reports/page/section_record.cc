@@ -1,9 +1,9 @@
 #include <map>
 
 #include "base/number_text.h"
-#include "reports/page/answer.h"
 #include "reports/page/sections.h"
 #include "reports/text/html.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {

@@ -4,11 +4,11 @@
 #include "base/number_text.h"
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
-#include "reports/page/answer.h"
 #include "reports/page/sections.h"
 #include "reports/page/steps_study.h"
 #include "reports/study/step_size.h"
 #include "reports/text/html.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {

@@ -4,10 +4,10 @@
 #include "base/number_text.h"
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
-#include "reports/page/answer.h"
 #include "reports/page/sections.h"
 #include "reports/switches/switch_study.h"
 #include "reports/text/html.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {
@@ -66,7 +66,7 @@ std::string estimate_cell(const Estimate& d, int decimals, bool claimed = false)
   if (d.n == 0) return "–";
   std::string text = signed_text(d.mean, decimals);
   if (claimed) text = "<strong>" + text + "</strong>";
-  if (d.n > 1) text += "<small>" + interval_text(d, decimals) + "</small>";
+  if (d.n > 1) text += "<small>" + interval_text(d.low, d.high, decimals) + "</small>";
   return text;
 }
 

@@ -3,11 +3,12 @@
 #include "base/number_text.h"
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
-#include "reports/page/answer.h"
 #include "reports/page/sections.h"
 #include "reports/stats/power_law.h"
+#include "reports/study/measure.h"
 #include "reports/study/speedup.h"
 #include "reports/text/html.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {

@@ -3,7 +3,6 @@
 
 #include "base/number_text.h"
 #include "reports/charts/drawing.h"
-#include "reports/page/answer.h"
 #include "reports/page/sections.h"
 #include "reports/text/html.h"
 

@@ -7,7 +7,6 @@
 
 #include "base/number_text.h"
 #include "reports/charts/chart.h"
-#include "reports/page/answer.h"
 #include "reports/page/sections.h"
 #include "reports/study/curve.h"
 #include "reports/study/step_size.h"

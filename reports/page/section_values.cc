@@ -4,7 +4,6 @@
 #include "base/number_text.h"
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
-#include "reports/page/answer.h"
 #include "reports/page/sections.h"
 #include "reports/text/html.h"
 

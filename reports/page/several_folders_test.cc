@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "reports/checks/checked_study.h"
 #include "reports/checks/fairness.h"
 #include "reports/page/page.h"
 #include "reports/page/report.h"
@@ -38,7 +39,7 @@ class SeveralFoldersTest : public ::testing::Test {
     return sweep;
   }
   Study load(const SyntheticSweep& a, const SyntheticSweep& b) {
-    return load_study(
+    return checked_study(
         {write_synthetic_folder(root_ / "a", a), write_synthetic_folder(root_ / "b", b)});
   }
   // Ids of the checks that refuse a winner at equal steps.
@@ -96,10 +97,10 @@ TEST_F(SeveralFoldersTest, TwoHalvesOfASweepGiveTheNumbersOfTheWhole) {
   SyntheticSweep sweep = SyntheticSweep::of_four();
   sweep.arms[1].name = "M\"u,on";
   const RunFolder whole = write_synthetic_folder(root_ / "whole", sweep);
-  const Study one = load_study(whole);
+  const Study one = checked_study(whole);
   const Study two =
-      load_study(std::vector{part_of(whole, root_ / "half 1", {"AdamW", "M\"u,on"}),
-                             part_of(whole, root_ / "half 2", {"NorMuon", "Turbo-Muon"})});
+      checked_study(std::vector{part_of(whole, root_ / "half 1", {"AdamW", "M\"u,on"}),
+                                part_of(whole, root_ / "half 2", {"NorMuon", "Turbo-Muon"})});
   EXPECT_EQ(arms_csv(two), arms_csv(one));
   EXPECT_EQ(pairs_csv(two), pairs_csv(one));
   EXPECT_EQ(checks_csv(two), checks_csv(one));
@@ -133,15 +134,15 @@ TEST_F(SeveralFoldersTest, ArmsOfOneNameStayApart) {
 
 TEST_F(SeveralFoldersTest, FoldersOfOneNameAreToldApartByTheirPaths) {
   const SyntheticSweep sweep = sweep_of(0);
-  const Study study = load_study({write_synthetic_folder(root_ / "x/run", sweep),
-                                  write_synthetic_folder(root_ / "y/run", sweep)});
+  const Study study = checked_study({write_synthetic_folder(root_ / "x/run", sweep),
+                                     write_synthetic_folder(root_ / "y/run", sweep)});
   EXPECT_THAT(arms_of(study), ElementsAre("AdamW (" + (root_ / "x/run").string() + ")",
                                           "AdamW (" + (root_ / "y/run").string() + ")"));
 }
 
 TEST_F(SeveralFoldersTest, AFolderThatIsGivenTwiceIsAnError) {
   const RunFolder folder = write_synthetic_folder(root_ / "a", sweep_of(0));
-  EXPECT_THROW(load_study({folder, RunFolder(root_ / "b/../a/")}), Error);
+  EXPECT_THROW(checked_study({folder, RunFolder(root_ / "b/../a/")}), Error);
 }
 
 TEST_F(SeveralFoldersTest, NamesThatStillCollideAreAnError) {
@@ -184,7 +185,7 @@ TEST_F(SeveralFoldersTest, RunsThatSawOtherDataAreRefused) {
     replace_file(log, std::regex_replace(read_file(log), std::regex("\"data_hash\":\"[0-9a-f]{4}"),
                                          "\"data_hash\":\"0000"));
   }
-  const Study study = load_study({a, b});
+  const Study study = checked_study({a, b});
   const auto refusal = std::ranges::find(study.findings, "F08", &FairnessFinding::id);
   ASSERT_NE(refusal, study.findings.end());
   EXPECT_EQ(refusal->severity, Severity::kRefuse);
@@ -202,7 +203,7 @@ TEST_F(SeveralFoldersTest, OtherBuildsAndMachinesWarn) {
     replace_file(file, pretty(provenance));
   }
   std::vector<std::string> ids;
-  for (const FairnessFinding& finding : load_study({a, b}).findings) {
+  for (const FairnessFinding& finding : checked_study({a, b}).findings) {
     if (finding.severity == Severity::kWarn) ids.push_back(finding.id);
   }
   EXPECT_THAT(ids, IsSupersetOf({"F18", "F27"}));
@@ -226,7 +227,7 @@ TEST_F(SeveralFoldersTest, RunsOfTwoFoldersThatOverlappedWereNotAlone) {
   // Both begin at the same second.
   const Study study = load(sweep_of(0), sweep_of(1));
   EXPECT_EQ(study.results[0].alone, false);
-  EXPECT_EQ(load_study(study.sources[0].folder).results[0].alone, true);
+  EXPECT_EQ(checked_study(study.sources[0].folder).results[0].alone, true);
 }
 
 TEST_F(SeveralFoldersTest, StatedOptionsAreFoundInTheSweepOfTheirArm) {
@@ -238,8 +239,9 @@ TEST_F(SeveralFoldersTest, StatedOptionsAreFoundInTheSweepOfTheirArm) {
     write_plan(folder.plan(), plan);
     return folder;
   };
-  const Study study = load_study({with_sweep("a", 0, {{"kind", "adamw"}, {"learning_rate", 1e-3}}),
-                                  with_sweep("b", 1, {{"kind", "muon"}, {"learning_rate", 1e-2}})});
+  const Study study =
+      checked_study({with_sweep("a", 0, {{"kind", "adamw"}, {"learning_rate", 1e-3}}),
+                     with_sweep("b", 1, {{"kind", "muon"}, {"learning_rate", 1e-2}})});
   // Weight decay was stated for neither.
   const bool found = std::ranges::any_of(study.findings, [](const FairnessFinding& finding) {
     return finding.id == "F25" && finding.sentence.find("weight_decay") != std::string::npos &&
@@ -253,7 +255,7 @@ TEST_F(SeveralFoldersTest, StatedOptionsAreFoundInTheSweepOfTheirArm) {
 
 TEST_F(SeveralFoldersTest, AReportGoesOnlyWhereItOverwritesNothingElse) {
   const RunFolder folder = write_synthetic_folder(root_ / "a", sweep_of(0));
-  const Study study = load_study(folder);
+  const Study study = checked_study(folder);
   const fs::path out = root_ / "out/report";
   EXPECT_NO_THROW(require_report_place(out));
   write_report(study, out);

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "base/number_text.h"
-#include "reports/page/answer.h"
 #include "reports/study/step_size.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {

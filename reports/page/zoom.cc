@@ -8,10 +8,10 @@
 #include "base/file.h"
 #include "base/number_text.h"
 #include "reports/charts/drawing.h"
-#include "reports/page/answer.h"
 #include "reports/stats/decimate.h"
 #include "reports/study/curve.h"
 #include "reports/text/html.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {

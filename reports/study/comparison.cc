@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/number_text.h"
-#include "reports/page/answer.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 
@@ -80,8 +80,9 @@ std::string comparison_text(const Comparison& comparison, Measure measure) {
   const std::string size =
       fixed(std::abs(d.mean), decimals) + (d.mean < 0 ? " below " : " above ") + other;
   if (d.n == 1) return size + " (one paired seed, from which no difference can be claimed)";
-  const std::string interval = "95 % interval of the difference " + interval_text(d, decimals) +
-                               " over " + std::to_string(d.n) + " paired seeds";
+  const std::string interval = "95 % interval of the difference " +
+                               interval_text(d.low, d.high, decimals) + " over " +
+                               std::to_string(d.n) + " paired seeds";
   if (d.n == 2) return size + " (" + interval + ": too few to claim a difference)";
   std::string p = "p " + p_text(comparison.adjusted_p);
   if (comparison.pairs > 1) p += " adjusted for " + counted(comparison.pairs, "comparison");

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "base/number_text.h"
+
 namespace draftlab {
 
 const std::array<MeasureKind, kMeasures>& measure_kinds() {
@@ -34,6 +36,16 @@ bool better(Measure measure, double a, double b) {
   if (std::isnan(a)) return false;
   if (std::isnan(b)) return true;
   return kind_of(measure).lower_is_better ? a < b : a > b;
+}
+
+std::string target_text(const TargetLevel& target) {
+  if (target.metric.empty()) return "none";
+  for (const MeasureKind& kind : measure_kinds()) {
+    if (kind.key != target.metric) continue;
+    return kind.name + (kind.lower_is_better ? " of at most " : " of at least ") +
+           number_text(target.value);
+  }
+  return target.metric + " " + number_text(target.value);
 }
 
 }  // namespace draftlab

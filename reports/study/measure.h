@@ -4,6 +4,7 @@
 #include <string>
 
 #include "record/metrics.h"
+#include "record/plan.h"
 
 namespace draftlab {
 
@@ -24,5 +25,8 @@ const MeasureKind& kind_of(Measure measure);
 double value_of(const EvaluationRow& row, Measure measure);
 // True if `a` beats `b`. A NaN beats nothing and is beaten by every number.
 bool better(Measure measure, double a, double b);
+
+// "acceptance length of at least 1.3"; "none"
+std::string target_text(const TargetLevel& target);
 
 }  // namespace draftlab

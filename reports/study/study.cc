@@ -3,7 +3,6 @@
 #include <iterator>
 #include <map>
 
-#include "reports/checks/fairness.h"
 #include "reports/study/company.h"
 
 namespace draftlab {
@@ -70,7 +69,6 @@ Study load_study(const std::vector<RunFolder>& folders) {
   }
   if (study.sources.size() > 1) find_company(events, study);
   study.summary = summarize(study.results, study.plan.target);
-  study.findings = check(study);
   return study;
 }
 

@@ -21,7 +21,7 @@ struct Study {
   std::vector<Result> results;
   std::vector<WorkerEvent> events;
   Summary summary;
-  std::vector<FairnessFinding> findings;  // of all checks (fairness.h), by id
+  std::vector<FairnessFinding> findings;  // of all checks, by id; see checks/checked_study.h
 
   Study() = default;
   Study(Study&&) = default;

@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "base/number_text.h"
-#include "reports/page/answer.h"
 #include "reports/study/comparison.h"
 #include "reports/switches/switch_study.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {
@@ -24,8 +24,8 @@ std::string final_text(const SwitchComparison& one, Measure measure) {
   const std::string size = "the " + name + " is " + fixed(std::abs(d.mean), decimals) +
                            (d.mean < 0 ? " below" : " above") + " the run that went on";
   if (d.n == 1) return size + " (one seed, from which nothing can be claimed)";
-  std::string facts = "95 % interval of the difference " + interval_text(d, decimals) + " over " +
-                      std::to_string(d.n) + " paired seeds";
+  std::string facts = "95 % interval of the difference " + interval_text(d.low, d.high, decimals) +
+                      " over " + std::to_string(d.n) + " paired seeds";
   if (d.n == 2) return size + " (" + facts + ": too few to claim a difference)";
   facts += ", p " + p_text(one.adjusted_p);
   if (one.comparisons > 1) facts += " adjusted for " + counted(one.comparisons, "variant");
@@ -49,8 +49,10 @@ std::string transient_text(const SwitchOutcome& outcome, int64_t step) {
                            : "at no evaluation behind the switch is the loss above";
   text += " the run that went on";
   if (above) {
-    text += ", " + counted(t.peak_step - step, "step") + " behind the switch" +
-            (t.peak.n > 1 ? " (interval " + interval_text(t.peak, kLossDecimals) + ")" : "");
+    text +=
+        ", " + counted(t.peak_step - step, "step") + " behind the switch" +
+        (t.peak.n > 1 ? " (interval " + interval_text(t.peak.low, t.peak.high, kLossDecimals) + ")"
+                      : "");
   }
   if (!above && std::isinf(t.length)) return text + ", nor below it to the end";
   if (std::isinf(t.length)) return text + ", and it never stays below";
@@ -68,7 +70,7 @@ std::string transient_text(const SwitchOutcome& outcome, int64_t step) {
 // " (interval -0.1 to 0.2)" where there is one.
 std::string with_interval(const Estimate& d, int decimals) {
   return signed_text(d.mean, decimals) +
-         (d.n > 1 ? " (" + interval_text(d, decimals) + ")" : " (one seed)");
+         (d.n > 1 ? " (" + interval_text(d.low, d.high, decimals) + ")" : " (one seed)");
 }
 
 std::string update_text(const SwitchOutcome& outcome) {

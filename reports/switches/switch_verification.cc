@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "base/number_text.h"
-#include "reports/page/answer.h"
 #include "reports/switches/switch_study.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {

@@ -1,7 +1,7 @@
 #include "reports/checks/fairness.h"
-#include "reports/page/answer.h"
 #include "reports/tables/tables.h"
 #include "reports/text/csv.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {

@@ -1,4 +1,4 @@
-#include "reports/page/answer.h"
+
 #include "reports/study/comparison.h"
 #include "reports/tables/tables.h"
 #include "reports/text/csv.h"

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "reports/checks/checked_study.h"
 #include "reports/checks/fairness.h"
 #include "reports/study/acceptance_summary.h"
 #include "reports/study/comparison.h"
@@ -163,7 +164,7 @@ class StudyTablesTest : public ::testing::Test {
   }
   ~StudyTablesTest() override { std::filesystem::remove_all(root_); }
   Study load(const std::vector<SyntheticEnd>& ends = {}) {
-    return load_study(write_synthetic_folder(root_, SyntheticSweep::of_four(), ends));
+    return checked_study(write_synthetic_folder(root_, SyntheticSweep::of_four(), ends));
   }
   std::filesystem::path root_;
 };
