@@ -3,22 +3,10 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <span>
+
+#include "kernels/block_layout.h"
 
 namespace draftlab {
-
-// Where queries and keys lie. T context rows of R sequences, end to end; N blocks of B rows, sorted
-// by sequence. A query row n*B + o is slot o of block n.
-struct BlockLayout {
-  std::span<const int64_t> sequence_begin;  // [R+1] first context row of each sequence, then T
-  std::span<const int64_t> block_sequence;  // [N] rising
-  std::span<const int64_t> block_anchor;    // [N] position in its sequence, at most the sequence's
-                                          // length; -1: padding, whose rows see nothing and give 0
-  int64_t block_size = 0;  // B
-
-  int64_t context_rows() const { return sequence_begin.back(); }
-  int64_t query_rows() const { return static_cast<int64_t>(block_anchor.size()) * block_size; }
-};
 
 struct AttentionHeads {
   int64_t query = 0;      // nh
