@@ -51,6 +51,21 @@ void gated_delta_rule_backward(const at::Tensor& d_out, const at::Tensor& q, con
                                const at::Tensor& out, const DeltaRuleMemory& memory,
                                const BlockLayout& layout, const DeltaHeads& heads,
                                const at::Tensor& dq, const at::Tensor& dk, const at::Tensor& dv,
-                               const at::Tensor& dg, const at::Tensor& dbeta);
+                               const at::Tensor& dg, const at::Tensor& dbeta,
+                               const at::Tensor* initial = nullptr);
+
+// The same by ATen alone, row by row: the specification, and what devices without a kernel run.
+// Autograd can follow the forward pass.
+void plain_gated_delta_rule(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const at::Tensor& g, const at::Tensor& beta, const BlockLayout& layout,
+                            const DeltaHeads& heads, const at::Tensor& out,
+                            const at::Tensor* initial = nullptr);
+void plain_gated_delta_rule_backward(const at::Tensor& d_out, const at::Tensor& q,
+                                     const at::Tensor& k, const at::Tensor& v, const at::Tensor& g,
+                                     const at::Tensor& beta, const BlockLayout& layout,
+                                     const DeltaHeads& heads, const at::Tensor& dq,
+                                     const at::Tensor& dk, const at::Tensor& dv,
+                                     const at::Tensor& dg, const at::Tensor& dbeta,
+                                     const at::Tensor* initial = nullptr);
 
 }  // namespace draftlab

@@ -71,6 +71,13 @@ DRAFTLAB_INLINE float exponential(float x) {
 }
 DRAFTLAB_INLINE double exponential(double x) { return std::exp(x); }
 
+// 1 / (1 + e^-x) through e^-|x|, which cannot overflow.
+template <typename T>
+DRAFTLAB_INLINE T sigmoid(T x) {
+  const T e = exponential(x < 0 ? x : -x);
+  return (x < 0 ? e : T(1)) / (1 + e);
+}
+
 // The largest of x[0..n); -infinity for n = 0.
 float maximum(const float* x, int64_t n);
 double maximum(const double* x, int64_t n);

@@ -9,13 +9,6 @@
 namespace draftlab {
 namespace {
 
-// 1 / (1 + e^-x) through e^-|x|, which cannot overflow.
-template <typename T>
-DRAFTLAB_INLINE T sigmoid(T x) {
-  const T e = exponential(x < 0 ? x : -x);
-  return (x < 0 ? e : T(1)) / (1 + e);
-}
-
 template <typename T>
 DRAFTLAB_INLINE void forward_of(const T* gate, const T* up, int64_t n, T* out) {
   for (int64_t i = 0; i < n; ++i) out[i] = gate[i] * sigmoid(gate[i]) * up[i];
