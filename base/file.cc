@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 
@@ -44,14 +45,8 @@ class Descriptor {
   int fd_;
 };
 
-}  // namespace
-
-void Disk::write_and_sync(const fs::path& file, std::string_view bytes) {
-  write(file, bytes, true);
-}
-
-void Disk::write(const fs::path& file, std::string_view bytes, bool sync) {
-  Descriptor out(file, O_WRONLY | O_CREAT | O_TRUNC);
+void write_all(const fs::path& file, int flags, std::string_view bytes, bool sync) {
+  Descriptor out(file, flags);
   while (!bytes.empty()) {
     const ssize_t written = ::write(out.get(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
@@ -60,6 +55,24 @@ void Disk::write(const fs::path& file, std::string_view bytes, bool sync) {
   }
   if (sync && ::fsync(out.get()) != 0) fail(file, "sync");
   out.close();
+}
+
+}  // namespace
+
+void Disk::write_and_sync(const fs::path& file, std::string_view bytes) {
+  write(file, bytes, true);
+}
+
+void Disk::write(const fs::path& file, std::string_view bytes, bool sync) {
+  write_all(file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, bytes, sync);
+}
+
+void Disk::append_and_sync(const fs::path& file, std::string_view bytes) {
+  write_all(file, O_WRONLY | O_CREAT | O_APPEND, bytes, true);
+}
+
+void Disk::cut(const fs::path& file, int64_t size) {
+  if (::truncate(file.c_str(), size) != 0) fail(file, "cut");
 }
 
 void Disk::rename(const fs::path& from, const fs::path& to) {
@@ -77,7 +90,7 @@ Disk& real_disk() {
 }
 
 void replace_file(const fs::path& file, std::string_view bytes, Disk& disk) {
-  const fs::path temporary = file.string() + ".tmp";
+  const fs::path temporary = file.string() + "." + std::to_string(::getpid()) + ".tmp";
   try {
     disk.write_and_sync(temporary, bytes);
     disk.rename(temporary, file);
@@ -86,6 +99,13 @@ void replace_file(const fs::path& file, std::string_view bytes, Disk& disk) {
     throw;
   }
   disk.sync_folder(file.has_parent_path() ? file.parent_path() : fs::path("."));
+}
+
+void remove_temporaries(const fs::path& folder) {
+  std::vector<fs::path> left;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".tmp") left.push_back(entry.path());
+  for (const fs::path& file : left) fs::remove(file);
 }
 
 std::string read_file(const fs::path& file) {
@@ -139,11 +159,16 @@ FileLock::FileLock(const fs::path& file)
     : descriptor_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
   if (descriptor_ < 0) fail(file, "open the lock");
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-    std::string owner;
-    if (errno == EWOULDBLOCK) owner = read_file(file);
+    const int code = errno;
     ::close(descriptor_);
-    throw Error(file.string(), "another draftlab works in this folder (" + owner +
-                                   "); wait for it to end, or stop it, then try again");
+    if (code == EWOULDBLOCK) {
+      throw Error(file.string(), "another draftlab works in this folder (" + read_file(file) +
+                                     "); wait for it to end, or stop it, then try again");
+    }
+    throw Error(file.string(),
+                std::string("cannot lock: ") + std::strerror(code) +
+                    "; this file system may have no locks (flock), so choose a folder "
+                    "on one that has");
   }
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -15,6 +16,11 @@ class Disk {
   virtual void write_and_sync(const std::filesystem::path& file, std::string_view bytes);
   virtual void rename(const std::filesystem::path& from, const std::filesystem::path& to);
   virtual void sync_folder(const std::filesystem::path& folder);
+  // Adds `bytes` at the end of `file` in one write where the system allows it, and syncs them. A
+  // failure may leave a part of them.
+  virtual void append_and_sync(const std::filesystem::path& file, std::string_view bytes);
+  // Cuts `file` to its first `size` bytes.
+  virtual void cut(const std::filesystem::path& file, int64_t size);
 
  protected:
   // write_and_sync without the sync.
@@ -23,11 +29,14 @@ class Disk {
 
 Disk& real_disk();
 
-// Replaces `file` as a whole: writes `file`.tmp, syncs, renames, syncs the folder. After a crash
-// the file holds either the old or the new bytes. Throws Error and leaves the old file if a step
-// fails.
+// Replaces `file` as a whole: writes `file`.PID.tmp, syncs, renames, syncs the folder. After a
+// crash the file holds either the old or the new bytes. Processes may replace one file at once; the
+// last one wins. Throws Error and leaves the old file if a step fails.
 void replace_file(const std::filesystem::path& file, std::string_view bytes,
                   Disk& disk = real_disk());
+
+// Removes from a folder what killed processes left of replace_file(). For the folder's only writer.
+void remove_temporaries(const std::filesystem::path& folder);
 
 // The whole file as bytes. Throws Error naming it.
 std::string read_file(const std::filesystem::path& file);

@@ -22,10 +22,12 @@ Sha256::~Sha256() = default;
 
 void Sha256::add(const void* bytes, size_t size) { EVP_DigestUpdate(context_->md, bytes, size); }
 
-std::string Sha256::hex() {
+std::string Sha256::hex() const {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned int size = 0;
-  EVP_DigestFinal_ex(context_->md, digest, &size);
+  const Context copy;  // a digest that has been read takes no more bytes
+  EVP_MD_CTX_copy_ex(copy.md, context_->md);
+  EVP_DigestFinal_ex(copy.md, digest, &size);
   std::string text;
   for (unsigned int i = 0; i < size; ++i) {
     text += "0123456789abcdef"[digest[i] >> 4];

@@ -15,8 +15,8 @@ class Sha256 {
   ~Sha256();
   void add(const void* bytes, size_t size);
   void add(std::string_view bytes) { add(bytes.data(), bytes.size()); }
-  // Ends the sum; call once.
-  std::string hex();
+  // Of all bytes so far; more may follow.
+  std::string hex() const;
 
  private:
   struct Context;

@@ -45,9 +45,10 @@ int train(const std::filesystem::path& task_file) {
     const Outcome outcome = train_segment(task, folder.root(), stop);
     std::cout << outcome_name(outcome.kind) << " at step " << outcome.step
               << (outcome.reason.empty() ? "" : ": " + outcome.reason) << std::endl;
+    for (const std::string& notice : outcome.notices) std::cout << notice << std::endl;
     return outcome.kind == OutcomeKind::kInterrupted ? 130 : 0;
   } catch (const std::exception& error) {
-    write_outcome(folder.outcome(), {.kind = OutcomeKind::kFailed, .reason = error.what()});
+    write_outcome(folder.outcome(), {.kind = OutcomeKind::kFailed, .reason = error.what(), .segment = task.id});
     throw;
   }
 }

@@ -1,43 +1,29 @@
 #include "record/events.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
+#include <utility>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json.h"
 
 namespace draftlab {
-namespace {
 
-void append_line(const std::filesystem::path& file, const JsonObject& object) {
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  const std::string line = canonical(object) + "\n";
-  // One write, so that lines of two processes cannot mix.
-  const bool written =
-      fd >= 0 && ::write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-  const int code = errno;
-  if (fd >= 0) ::close(fd);
-  if (!written) throw Error(file.string(), std::string("cannot append: ") + std::strerror(code));
+EventLog::EventLog(std::filesystem::path file, Disk& disk)
+    : log_(std::move(file), std::nullopt, disk) {}
+
+void EventLog::start(const WorkerEvent& event) {
+  log_.append(canonical(JsonObject{{"event", "start"},
+                                   {"segment", event.segment},
+                                   {"time", event.start},
+                                   {"threads", event.threads}}) +
+              "\n");
 }
 
-}  // namespace
-
-void append_start(const std::filesystem::path& file, const WorkerEvent& event) {
-  append_line(file, {{"event", "start"},
-                     {"segment", event.segment},
-                     {"time", event.start},
-                     {"threads", event.threads}});
-}
-
-void append_end(const std::filesystem::path& file, const WorkerEvent& event) {
-  append_line(file, {{"event", "end"},
-                     {"segment", event.segment},
-                     {"time", event.end},
-                     {"outcome", event.outcome}});
+void EventLog::end(const WorkerEvent& event) {
+  log_.append(canonical(JsonObject{{"event", "end"},
+                                   {"segment", event.segment},
+                                   {"time", event.end},
+                                   {"outcome", event.outcome}}) +
+              "\n");
 }
 
 std::vector<WorkerEvent> read_events(const std::filesystem::path& file) {

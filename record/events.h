@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/append_log.h"
+
 namespace draftlab {
 
 // One life of a worker. Seconds measured in company are not seconds measured alone: overlaps of
@@ -17,9 +19,16 @@ struct WorkerEvent {
 };
 
 // events.jsonl grows by one line at each start and one at each end; reading joins them, in order of
-// start.
-void append_start(const std::filesystem::path& file, const WorkerEvent& event);
-void append_end(const std::filesystem::path& file, const WorkerEvent& event);
+// start. Written by the one process that holds the folder's lock.
+class EventLog {
+ public:
+  explicit EventLog(std::filesystem::path file, Disk& disk = real_disk());
+  void start(const WorkerEvent& event);
+  void end(const WorkerEvent& event);
+
+ private:
+  AppendLog log_;
+};
 // Nothing recorded yet gives an empty list. A torn last line is ignored.
 std::vector<WorkerEvent> read_events(const std::filesystem::path& file);
 

@@ -1,9 +1,5 @@
 #include "record/metrics.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -151,9 +147,15 @@ std::string layer_kind(const std::string& tensor) {
   return std::string(kind);
 }
 
-Metrics read_metrics(const std::filesystem::path& file) {
+Metrics read_metrics(const std::filesystem::path& file, const std::string& sha256) {
   Metrics metrics;
   const std::string text = read_file(file);
+  if (!sha256.empty() && sha256_hex(text) != sha256) {
+    throw Error(
+        file.string(),
+        "is not what its finished segment wrote: rows were lost, changed or added; remove the "
+        "segment's folder and resume to train it anew");
+  }
   int64_t number = 0;
   for (size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos;
        begin = end + 1) {
@@ -166,39 +168,14 @@ Metrics read_metrics(const std::filesystem::path& file) {
   return metrics;
 }
 
-MetricsLog::MetricsLog(std::filesystem::path file, int64_t keep_step) : file_(std::move(file)) {
-  std::string text;
-  if (std::filesystem::exists(file_)) {
-    Metrics metrics;
-    for_each_json_line(file_, [&](const Json& value, const std::string& where) {
-      if (add_row(value, where, metrics) <= keep_step) text += canonical(value) + "\n";
-    });
-  }
-  replace_file(file_, text);
-  descriptor_ = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (descriptor_ < 0)
-    throw Error(file_.string(), std::string("cannot append: ") + std::strerror(errno));
-}
-
-MetricsLog::~MetricsLog() { ::close(descriptor_); }
+MetricsLog::MetricsLog(std::filesystem::path file, int64_t keep, Disk& disk)
+    : log_(std::move(file), keep, disk) {}
 
 void MetricsLog::add(const StepRow& row) { buffer_ += canonical(to_json(row)) + "\n"; }
 void MetricsLog::add(const UpdateRow& row) { buffer_ += canonical(to_json(row)) + "\n"; }
 void MetricsLog::add(const EvaluationRow& row) { buffer_ += canonical(to_json(row)) + "\n"; }
 
-void MetricsLog::flush() {
-  std::string_view bytes = buffer_;
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0)
-      throw Error(file_.string(), std::string("cannot write: ") + std::strerror(errno));
-    bytes.remove_prefix(written);
-  }
-  buffer_.clear();
-  if (::fsync(descriptor_) != 0)
-    throw Error(file_.string(), std::string("cannot sync: ") + std::strerror(errno));
-}
+void MetricsLog::flush() { log_.append(std::exchange(buffer_, {})); }
 
 void write_baselines(const std::filesystem::path& file, const Baselines& baselines) {
   replace_file(file,

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/append_log.h"
+
 namespace draftlab {
 
 // One optimizer step. Step 1 is the first update; all numbers are of that step alone unless they
@@ -74,22 +76,24 @@ struct Metrics {
 };
 
 // Throws Error naming file and line. A torn last line (a kill in the middle of a write) is ignored.
-Metrics read_metrics(const std::filesystem::path& file);
+// `sha256`: that of the whole file, as a finished segment's outcome has it; "" reads any. Throws
+// Error where it is another: rows were lost, changed or added.
+Metrics read_metrics(const std::filesystem::path& file, const std::string& sha256 = "");
 
-// Appends rows; `flush` makes them last. Opening an old log for a resume keeps the rows of steps up
-// to `keep_step` (all rows of `keep_step` included) and drops the rest.
+// Appends rows; `flush` makes them last. Opening an old log for a resume keeps the first `keep`
+// bytes, which its checkpoint knows, and drops the rest.
 class MetricsLog {
  public:
-  MetricsLog(std::filesystem::path file, int64_t keep_step);
-  ~MetricsLog();
+  MetricsLog(std::filesystem::path file, int64_t keep, Disk& disk = real_disk());
   void add(const StepRow& row);
   void add(const UpdateRow& row);
   void add(const EvaluationRow& row);
   void flush();
+  int64_t bytes() const { return log_.bytes(); }  // of what was flushed
+  std::string sha256() const { return log_.sha256(); }
 
  private:
-  std::filesystem::path file_;
-  int descriptor_ = -1;
+  AppendLog log_;
   std::string buffer_;
 };
 

@@ -55,13 +55,16 @@ class MetricsFile : public ::testing::Test {
 };
 
 TEST_F(MetricsFile, AResumedLogHoldsEveryRowOnceAndEqualsAnUninterruptedOne) {
+  int64_t at_step_4 = 0;
   {
     MetricsLog log(file_, 0);
-    log_steps(log, 0, 6);
+    log_steps(log, 0, 4);
+    at_step_4 = log.bytes();
+    log_steps(log, 5, 6);
   }
   const std::string whole = read_file(file_);
   {
-    MetricsLog log(file_, 4);  // the last checkpoint was of step 4
+    MetricsLog log(file_, at_step_4);  // the last checkpoint was of step 4
     EXPECT_THAT(steps(), ElementsAre(1, 2, 3, 4));
     EXPECT_THAT(evaluations(), ElementsAre(0, 2, 4));
     EXPECT_THAT(updates(), ElementsAre(2, 4));

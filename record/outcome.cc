@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
 
 namespace draftlab {
@@ -32,19 +33,25 @@ std::string outcome_name(OutcomeKind kind) {
 }
 
 void write_outcome(const std::filesystem::path& file, const Outcome& outcome) {
-  replace_file(file, pretty(JsonObject{{"outcome", outcome_name(outcome.kind)},
-                                       {"step", outcome.step},
-                                       {"reason", outcome.reason},
-                                       {"weights_hash", outcome.weights_hash},
-                                       {"train_seconds", outcome.train_seconds},
-                                       {"data_seconds", outcome.data_seconds},
-                                       {"model_seconds", outcome.model_seconds},
-                                       {"optimizer_seconds", outcome.optimizer_seconds},
-                                       {"peak_memory_bytes", outcome.peak_memory_bytes}}));
+  JsonObject content{{"outcome", outcome_name(outcome.kind)},
+                     {"step", outcome.step},
+                     {"reason", outcome.reason},
+                     {"weights_hash", outcome.weights_hash},
+                     {"train_seconds", outcome.train_seconds},
+                     {"data_seconds", outcome.data_seconds},
+                     {"model_seconds", outcome.model_seconds},
+                     {"optimizer_seconds", outcome.optimizer_seconds},
+                     {"peak_memory_bytes", outcome.peak_memory_bytes},
+                     {"segment", outcome.segment},
+                     {"metrics_sha256", outcome.metrics_sha256},
+                     {"notices", JsonArray(outcome.notices.begin(), outcome.notices.end())}};
+  content["sha256"] = sha256_hex(canonical(content));
+  replace_file(file, pretty(content));
 }
 
-std::optional<Outcome> read_outcome(const std::filesystem::path& file) {
+std::optional<Outcome> read_outcome(const std::filesystem::path& file, const std::string& segment) {
   if (!std::filesystem::exists(file)) return std::nullopt;
+  const char* const advice = "; remove it and resume, and the segment goes on from its checkpoint";
   const Json value = read_json(file);
   Fields fields(value, file.string());
   Outcome outcome;
@@ -57,7 +64,20 @@ std::optional<Outcome> read_outcome(const std::filesystem::path& file) {
   outcome.model_seconds = fields.number("model_seconds");
   outcome.optimizer_seconds = fields.number("optimizer_seconds");
   outcome.peak_memory_bytes = fields.integer("peak_memory_bytes");
+  if (fields.has("sha256")) {
+    outcome.segment = fields.text("segment");
+    outcome.metrics_sha256 = fields.text("metrics_sha256");
+    outcome.notices = fields.texts("notices");
+    JsonObject content = value.as_object();
+    content.erase("sha256");
+    if (sha256_hex(canonical(content)) != fields.text("sha256"))
+      throw Error(file.string(), std::string("does not fit its own hash; it was damaged") + advice);
+  }
   fields.finish();
+  if (!segment.empty() && !outcome.segment.empty() && outcome.segment != segment) {
+    throw Error(file.string(),
+                "is the outcome of segment " + outcome.segment + ", not of " + segment + advice);
+  }
   return outcome;
 }
 

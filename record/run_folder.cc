@@ -44,14 +44,18 @@ std::optional<int64_t> SegmentFolder::checkpoint_step(const std::filesystem::pat
   return step;
 }
 
-std::optional<int64_t> SegmentFolder::last_checkpoint() const {
-  std::optional<int64_t> last;
+std::vector<int64_t> SegmentFolder::checkpoint_steps() const {
+  std::vector<int64_t> steps;
   std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(checkpoints(), none)) {
-    if (const auto step = checkpoint_step(entry.path()))
-      last = std::max(last.value_or(*step), *step);
-  }
-  return last;
+  for (const auto& entry : std::filesystem::directory_iterator(checkpoints(), none))
+    if (const auto step = checkpoint_step(entry.path())) steps.push_back(*step);
+  std::sort(steps.rbegin(), steps.rend());
+  return steps;
+}
+
+std::optional<int64_t> SegmentFolder::last_checkpoint() const {
+  const std::vector<int64_t> steps = checkpoint_steps();
+  return steps.empty() ? std::nullopt : std::optional(steps.front());
 }
 
 }  // namespace draftlab

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace draftlab {
 
@@ -63,7 +64,9 @@ class SegmentFolder {
   std::filesystem::path checkpoint(int64_t step) const;
   // The step in a checkpoint's file name; nothing for any other name (".tmp" included).
   static std::optional<int64_t> checkpoint_step(const std::filesystem::path& file);
-  // The last complete checkpoint; nothing if there is none.
+  // Of all checkpoints, whole or not, the last one first.
+  std::vector<int64_t> checkpoint_steps() const;
+  // The last one; nothing if there is none.
   std::optional<int64_t> last_checkpoint() const;
 
  private:

@@ -1,8 +1,9 @@
 #include "record/run_folder.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "record/events.h"
 #include "record/outcome.h"
@@ -12,6 +13,8 @@ namespace draftlab {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 class Folder : public ::testing::Test {
  protected:
@@ -38,7 +41,7 @@ TEST_F(Folder, TheLastCheckpointIsTheOneOfTheLargestStepAndHalfWrittenOnesDoNotC
 TEST_F(Folder, AnOutcomeReadsBack) {
   EXPECT_FALSE(read_outcome(root_ / "outcome.json").has_value());
   const Outcome written{
-      OutcomeKind::kDiverged, 7, "the loss is NaN", "", 1.5, 0.25, 1, 0.25, 1 << 20};
+      OutcomeKind::kDiverged, 7, "the loss is NaN", "", 1.5, 0.25, 1, 0.25, 1 << 20, "a", "", {}};
   write_outcome(root_ / "outcome.json", written);
   const Outcome read = read_outcome(root_ / "outcome.json").value();
   EXPECT_EQ(read.kind, OutcomeKind::kDiverged);
@@ -51,11 +54,12 @@ TEST_F(Folder, AnOutcomeReadsBack) {
 TEST_F(Folder, EventsPairStartsWithEnds) {
   const fs::path file = root_ / "events.jsonl";
   EXPECT_TRUE(read_events(file).empty());
-  append_start(file, {.segment = "a", .start = 1, .threads = 2});
-  append_start(file, {.segment = "b", .start = 2});
-  append_end(file, {.segment = "a", .end = 3, .outcome = "interrupted"});
-  append_start(file, {.segment = "a", .start = 4});
-  append_end(file, {.segment = "a", .end = 5, .outcome = "done"});
+  EventLog log(file);
+  log.start({.segment = "a", .start = 1, .threads = 2});
+  log.start({.segment = "b", .start = 2});
+  log.end({.segment = "a", .end = 3, .outcome = "interrupted"});
+  log.start({.segment = "a", .start = 4});
+  log.end({.segment = "a", .end = 5, .outcome = "done"});
   const auto events = read_events(file);
   ASSERT_EQ(events.size(), 3u);
   EXPECT_EQ(events[0].end, 3);
@@ -63,6 +67,35 @@ TEST_F(Folder, EventsPairStartsWithEnds) {
   EXPECT_EQ(events[0].threads, 2);
   EXPECT_EQ(events[1].end, 0);
   EXPECT_EQ(events[2].outcome, "done");
+}
+
+TEST_F(Folder, ATornEventIsCutSoThatTheNextOneIsReadAndNothingBeforeItIsLost) {
+  const fs::path file = root_ / "events.jsonl";
+  EventLog(file).start({.segment = "a", .start = 1});
+  const std::string whole = read_file(file);
+  for (size_t size = 0; size < whole.size(); ++size) {
+    replace_file(file, whole + whole.substr(0, size));
+    EventLog(file).end({.segment = "a", .end = 2, .outcome = "done"});
+    const auto events = read_events(file);
+    ASSERT_EQ(events.size(), 1u) << size;
+    EXPECT_EQ(events[0].outcome, "done") << size;
+  }
+}
+
+TEST_F(Folder, AnOutcomeWithAFlippedBitOrOfAnotherSegmentIsRefused) {
+  const fs::path file = root_ / "outcome.json";
+  write_outcome(file, {.kind = OutcomeKind::kDone, .step = 7, .segment = "a", .notices = {"one"}});
+  EXPECT_EQ(read_outcome(file, "a")->notices, std::vector<std::string>{"one"});
+  EXPECT_THAT([&] { read_outcome(file, "b"); },
+              ThrowsMessage<Error>(HasSubstr("is the outcome of segment a, not of b")));
+  const std::string whole = read_file(file);
+  for (size_t i = 0; i < whole.size(); ++i) {
+    if (std::isspace(whole[i])) continue;
+    std::string flipped = whole;
+    flipped[i] = static_cast<char>(flipped[i] ^ 1);
+    replace_file(file, flipped);
+    EXPECT_THROW(read_outcome(file, "a"), Error) << i << ": " << flipped[i];
+  }
 }
 
 TEST_F(Folder, ProgressThatCannotBeReadIsNoProgress) {

@@ -66,9 +66,10 @@ TEST(Estimate, MeasuredRatesComeFromSegmentsThatEndedInOneLife) {
   const RunFolder folder(scratch.path());
   const PlanRecord plan = example_plan({{"/seeds", "[1, 2, 3]"}});
   EXPECT_THAT(measured_seconds_per_step(folder, plan), IsEmpty());
+  EventLog log(folder.events());
   const auto life = [&](size_t segment, double start, double end, const std::string& outcome) {
-    append_start(folder.events(), {plan.segments[segment].id, start, 0, "", 1});
-    append_end(folder.events(), {plan.segments[segment].id, 0, end, outcome});
+    log.start({plan.segments[segment].id, start, 0, "", 1});
+    log.end({plan.segments[segment].id, 0, end, outcome});
   };
   life(0, 1000, 1020, "done");
   life(1, 1020, 1021, "interrupted");

@@ -98,6 +98,7 @@ void ProgressDisplay::ended(size_t segment, const Outcome& outcome, double now) 
     text += "; see " + SegmentFolder(folder_, plan_.segments[segment].id).log().string();
   }
   line(text);
+  for (const std::string& notice : outcome.notices) line("             " + printable(notice));
 }
 
 void ProgressDisplay::blocked(size_t segment, const std::string& cause) {

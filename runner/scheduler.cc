@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "record/events.h"
 #include "record/progress.h"
 
 namespace draftlab {
@@ -40,7 +39,7 @@ std::unordered_map<std::string, Outcome> read_outcomes(const RunFolder& folder,
   std::unordered_map<std::string, Outcome> outcomes;
   for (const PlannedSegment& segment : plan.segments) {
     try {
-      const auto outcome = read_outcome(SegmentFolder(folder, segment.id).outcome());
+      const auto outcome = read_outcome(SegmentFolder(folder, segment.id).outcome(), segment.id);
       if (outcome) outcomes.emplace(segment.id, *outcome);
     } catch (const Error& error) {
       Outcome broken;
@@ -70,6 +69,7 @@ ScheduleResult Scheduler::run() {
     progress_.finished_before(index_.at(id));
   }
   queue_.emplace(plan_.segments, finished);
+  events_.emplace(folder_.events());
   while (true) {
     if (options_.interrupts() > 0) {
       stop_workers();
@@ -101,10 +101,11 @@ void Scheduler::start(size_t segment) {
     std::filesystem::remove(folder.progress());
     write_task(folder.task(),
                {planned.id, planned.config, plan_.store_folder, plan_.checkpoint_every});
-    append_start(folder_.events(), {planned.id, now, 0, "", planned.config.training.threads});
+    events_->start({planned.id, now, 0, "", planned.config.training.threads});
     launcher_.start(planned, folder);
   } catch (const std::exception& error) {
     Outcome outcome;
+    outcome.segment = planned.id;
     outcome.reason = error.what();
     end(segment, outcome);
     return;
@@ -135,9 +136,10 @@ void Scheduler::stop_workers() {
 
 Outcome Scheduler::outcome_of(const SegmentFolder& folder, const WorkerExit& exit) const {
   Outcome outcome;
+  outcome.segment = exit.segment;
   outcome.step = last_step(folder);
   try {
-    if (const auto written = read_outcome(folder.outcome())) return *written;
+    if (const auto written = read_outcome(folder.outcome(), exit.segment)) return *written;
   } catch (const Error& error) {
     outcome.reason = error.what();
     return outcome;
@@ -155,7 +157,7 @@ void Scheduler::end(size_t segment, Outcome outcome) {
   const double now = options_.now();
   try {
     if (!std::filesystem::exists(folder.outcome())) write_outcome(folder.outcome(), outcome);
-    append_end(folder_.events(), {id, 0, now, outcome_name(outcome.kind), 1});
+    events_->end({id, 0, now, outcome_name(outcome.kind), 1});
   } catch (const Error& error) {
     // Most likely a full disk. The other workers go on, and what is on disk is still true.
     outcome.reason += (outcome.reason.empty() ? "" : "; ") + std::string(error.what());

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "record/events.h"
 #include "record/outcome.h"
 #include "record/plan.h"
 #include "record/run_folder.h"
@@ -64,6 +65,7 @@ class Scheduler {
   ScheduleResult result_;
   std::unordered_map<std::string, size_t> index_;
   std::optional<ReadyQueue> queue_;
+  std::optional<EventLog> events_;
 };
 
 }  // namespace draftlab

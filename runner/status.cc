@@ -45,7 +45,7 @@ SegmentStatus segment_status(const SegmentFolder& folder, int64_t from_step) {
         status.acceptance_length = row.acceptance_length;
       }
     }
-    if (const auto outcome = read_outcome(folder.outcome())) {
+    if (const auto outcome = read_outcome(folder.outcome(), folder.root().filename())) {
       status.state = outcome_name(outcome->kind);
       status.reason = outcome->reason;
       status.step = std::max(status.step, outcome->step);

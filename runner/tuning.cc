@@ -154,7 +154,8 @@ std::vector<ArmTrials> read_trials(const RunFolder& folder, const PlanRecord& pl
     if (score == arm->scores.end()) score = arm->scores.insert(score, {run.point});
     const auto segment = std::ranges::find_if(
         plan.segments, [&](const auto& each) { return each.id == run.segments.back(); });
-    const auto outcome = read_outcome(SegmentFolder(folder, run.segments.back()).outcome());
+    const auto outcome =
+        read_outcome(SegmentFolder(folder, run.segments.back()).outcome(), run.segments.back());
     if (!outcome || outcome->kind != OutcomeKind::kDone) {
       ++score->diverged;
       continue;

@@ -156,7 +156,7 @@ TEST(Tuning, TrialsAreReadFromTheLastStepOfTheTuningSplit) {
   for (size_t i = 0; i < plan.runs.size(); ++i) {
     const SegmentFolder segment(folder, plan.runs[i].segments[0]);
     std::filesystem::create_directories(segment.root());
-    MetricsLog log(segment.metrics(), -1);
+    MetricsLog log(segment.metrics(), 0);
     for (const int64_t step : {50, 100}) {
       for (const char* split : {"held_out", "tuning"}) {
         EvaluationRow row;

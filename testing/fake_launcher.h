@@ -26,6 +26,7 @@ class FakeLauncher : public Launcher {
                            const SegmentFolder& folder) {
     Outcome outcome;
     outcome.kind = kind;
+    outcome.segment = segment.id;
     outcome.step = segment.config.to_step;
     if (kind != OutcomeKind::kDone) outcome.reason = "as the test asked";
     write_outcome(folder.outcome(), outcome);

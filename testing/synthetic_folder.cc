@@ -208,6 +208,7 @@ RunFolder write_synthetic_folder(const std::filesystem::path& root, const Synthe
   write_store_manifest(folder.store());
 
   PlanRecord plan;
+  EventLog events(folder.events());
   plan.name = sweep.name;
   plan.sweep_file = "sweeps/" + sweep.name + ".json";
   plan.sweep = JsonObject{{"name", sweep.name}};
@@ -252,8 +253,8 @@ RunFolder write_synthetic_folder(const std::filesystem::path& root, const Synthe
                               0.004 * static_cast<double>((seed + place) % 3 - 1);
         write_segment(folder, run, config, length, arm.optimizer_seconds, sweep.updates, end);
         WorkerEvent event{run.segments.front(), clock, clock + 20, end.kind, 1};
-        append_start(folder.events(), event);
-        append_end(folder.events(), event);
+        events.start(event);
+        events.end(event);
         clock += sweep.in_company ? 15 : 30;
       }
     }

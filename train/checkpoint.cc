@@ -41,11 +41,23 @@ at::Tensor to_tensor(const SafetensorsEntry& entry, const std::string& where) {
 
 constexpr std::string_view kWeights = "weights/", kOptimizer = "optimizer/";
 
-}  // namespace
-
-std::string routing_hash(const std::vector<Route>& table) {
-  return sha256_hex(canonical(to_json(table)));
+// Over all that the file says: metadata but the hash itself, and name, dtype, shape and bytes of
+// every tensor.
+std::string content_hash(const std::map<std::string, SafetensorsEntry>& tensors,
+                         const std::map<std::string, std::string>& metadata) {
+  Sha256 sum;
+  for (const auto& [key, value] : metadata)
+    if (key != "sha256") sum.add(key + "=" + value + "\n");
+  for (const auto& [name, entry] : tensors) {
+    sum.add(name + " " + entry.dtype);
+    for (const int64_t side : entry.shape) sum.add("," + std::to_string(side));
+    sum.add("\n");
+    sum.add(entry.bytes);
+  }
+  return sum.hex();
 }
+
+}  // namespace
 
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint) {
   NamedTensors on_cpu;
@@ -59,7 +71,7 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
   for (const auto& [name, tensor] : on_cpu) {
     entries[name] = {dtype_name(tensor), tensor.sizes().vec(), bytes_of(tensor)};
   }
-  const std::map<std::string, std::string> metadata = {
+  std::map<std::string, std::string> metadata = {
       {"format", "pt"},
       {"step", std::to_string(checkpoint.step)},
       {"tokens", std::to_string(checkpoint.tokens)},
@@ -68,12 +80,24 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
       {"optimizer_seconds", number_text(checkpoint.optimizer_seconds)},
       {"first_loss", number_text(checkpoint.first_loss)},
       {"data_hash", checkpoint.data_hash},
-      {"routing", checkpoint.routing}};
+      {"segment", checkpoint.segment},
+      {"log_bytes", std::to_string(checkpoint.log_bytes)},
+      {"log_sha256", checkpoint.log_sha256}};
+  metadata["sha256"] = content_hash(entries, metadata);
   replace_file(file, safetensors_bytes(entries, metadata));
 }
 
-Checkpoint read_checkpoint(const std::filesystem::path& path) {
+Checkpoint read_checkpoint(const std::filesystem::path& path, const std::string& segment,
+                           int64_t step) {
   const SafetensorsFile file(path);
+  const auto metadata = [&](const char* name) {
+    const auto found = file.metadata().find(name);
+    if (found == file.metadata().end())
+      throw Error(path.string(), std::string("has no metadata ") + name);
+    return found->second;
+  };
+  if (metadata("sha256") != content_hash(file.tensors(), file.metadata()))
+    throw Error(path.string(), "does not fit its own hash: it was damaged");
   Checkpoint checkpoint;
   for (const auto& [name, entry] : file.tensors()) {
     const std::string where = path.string() + ": " + name;
@@ -85,12 +109,6 @@ Checkpoint read_checkpoint(const std::filesystem::path& path) {
       throw Error(where, "is not a tensor of a checkpoint");
     }
   }
-  const auto metadata = [&](const char* name) {
-    const auto found = file.metadata().find(name);
-    if (found == file.metadata().end())
-      throw Error(path.string(), std::string("has no metadata ") + name);
-    return found->second;
-  };
   const auto counter = [&](const char* name) {
     return parse_number(metadata(name), path.string() + ": " + name);
   };
@@ -101,7 +119,14 @@ Checkpoint read_checkpoint(const std::filesystem::path& path) {
   checkpoint.optimizer_seconds = counter("optimizer_seconds");
   checkpoint.first_loss = counter("first_loss");
   checkpoint.data_hash = metadata("data_hash");
-  checkpoint.routing = metadata("routing");
+  checkpoint.segment = metadata("segment");
+  checkpoint.log_bytes = static_cast<int64_t>(counter("log_bytes"));
+  checkpoint.log_sha256 = metadata("log_sha256");
+  if (checkpoint.segment != segment || checkpoint.step != step) {
+    throw Error(path.string(), "is of step " + std::to_string(checkpoint.step) + " of segment " +
+                                   checkpoint.segment + ", not of step " + std::to_string(step) +
+                                   " of " + segment);
+  }
   return checkpoint;
 }
 

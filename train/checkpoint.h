@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "kernels/named_tensors.h"
-#include "record/routing.h"
 
 namespace draftlab {
 
@@ -21,18 +20,21 @@ struct Checkpoint {
   double data_seconds = 0, model_seconds = 0, optimizer_seconds = 0;
   double first_loss = 0;  // of step 1: what "exploding" is measured against
   std::string data_hash;  // as in EvaluationRow
-  std::string routing;    // hash of the table that the optimizer state belongs to
+  std::string segment;    // the id of the segment that wrote it
+  // Of metrics.jsonl when it was written: rows behind that are written anew by a resume.
+  int64_t log_bytes = 0;
+  std::string log_sha256;
 
   double train_seconds() const { return data_seconds + model_seconds + optimizer_seconds; }
 };
 
-// SHA-256 of a table's canonical JSON.
-std::string routing_hash(const std::vector<Route>& table);
-
-// Replaces `file` as a whole. Tensors keep their dtype; those on a GPU are copied. Throws Error.
+// Replaces `file` as a whole, with a hash of all that it holds. Tensors keep their dtype; those on
+// a GPU are copied. Throws Error.
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint);
-// Tensors on the CPU. Throws Error naming the file.
-Checkpoint read_checkpoint(const std::filesystem::path& file);
+// Tensors on the CPU. Throws Error naming the file if it does not fit its hash, or is another
+// segment's or step's than the ones named.
+Checkpoint read_checkpoint(const std::filesystem::path& file, const std::string& segment,
+                           int64_t step);
 
 // SHA-256 over name, shape and bytes of every tensor, in name order.
 std::string weights_hash(const NamedTensors& weights);

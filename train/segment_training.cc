@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/file.h"
 #include "base/stopwatch.h"
 #include "record/metrics.h"
 #include "record/progress.h"
@@ -29,7 +30,7 @@ class SegmentTraining {
         folder_(folder),
         trainer_(task, folder),
         state_(trainer_.state()),
-        log_(folder.metrics(), trainer_.resumed() ? state_.step : -1) {
+        log_(folder.metrics(), state_.log_bytes) {
     if (!trainer_.resumed() && !config_.parent.empty())
       write_transfer(folder.transfer(), trainer_.transfer());
   }
@@ -45,7 +46,9 @@ class SegmentTraining {
     while (state_.step < config_.to_step) {
       if (const std::string reason = step(); !reason.empty()) {
         log_.flush();
-        return outcome(OutcomeKind::kDiverged, reason);
+        Outcome diverged = outcome(OutcomeKind::kDiverged, reason);
+        diverged.metrics_sha256 = log_.sha256();
+        return diverged;
       }
       const bool last = state_.step == config_.to_step;
       if (evaluated_at(state_.step)) evaluate();
@@ -56,6 +59,7 @@ class SegmentTraining {
     }
     Outcome done = outcome(OutcomeKind::kDone, "");
     done.weights_hash = weights_hash(state_.weights);
+    done.metrics_sha256 = log_.sha256();
     return done;
   }
 
@@ -92,19 +96,22 @@ class SegmentTraining {
     add(trainer_.data().split().tuning, "tuning");
   }
 
-  // Rows first: a checkpoint never knows of a step that the log has lost.
+  // Rows first: a checkpoint never knows of a step that the log has lost. At most two checkpoints
+  // are on disk: the one before, until this one is complete and for the case that it breaks.
   void save() {
     log_.flush();
     state_.optimizer = trainer_.optimizer().state();
-    state_.routing = routing_hash(config_.routing);
+    state_.segment = task_.id;
+    state_.log_bytes = log_.bytes();
+    state_.log_sha256 = log_.sha256();
+    keep_checkpoints(1);
     write_checkpoint(folder_.checkpoint(state_.step), state_);
-    const bool last = state_.step == config_.to_step;
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(folder_.checkpoints())) {
-      if (SegmentFolder::checkpoint_step(entry.path())) files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
-    for (size_t i = 0; i + (last ? 1 : 2) < files.size(); ++i) fs::remove(files[i]);
+    if (state_.step == config_.to_step) keep_checkpoints(1);
+  }
+
+  void keep_checkpoints(size_t count) const {
+    const std::vector<int64_t> steps = folder_.checkpoint_steps();
+    for (size_t i = count; i < steps.size(); ++i) fs::remove(folder_.checkpoint(steps[i]));
   }
 
   void report_progress() {
@@ -125,7 +132,10 @@ class SegmentTraining {
             .data_seconds = state_.data_seconds,
             .model_seconds = state_.model_seconds,
             .optimizer_seconds = state_.optimizer_seconds,
-            .peak_memory_bytes = peak_memory_bytes()};
+            .peak_memory_bytes = peak_memory_bytes(),
+            .segment = task_.id,
+            .metrics_sha256 = {},
+            .notices = trainer_.notices()};
   }
 
   const SegmentTask& task_;
@@ -144,12 +154,14 @@ class SegmentTraining {
 Outcome train_segment(const SegmentTask& task, const std::filesystem::path& segment_folder,
                       const std::atomic<bool>& stop) {
   const SegmentFolder folder(segment_folder);
-  const auto finished = read_outcome(folder.outcome());
+  const auto finished = read_outcome(folder.outcome(), task.id);
   if (finished &&
       (finished->kind == OutcomeKind::kDone || finished->kind == OutcomeKind::kDiverged))
     return *finished;
   fs::remove(folder.outcome());
-  fs::create_directories(folder.checkpoints());
+  make_folder(folder.checkpoints());
+  remove_temporaries(folder.root());
+  remove_temporaries(folder.checkpoints());
   write_provenance(folder.provenance(), task.config.training);
   SegmentTraining training(task, folder);
   const Outcome outcome = training.run(stop);

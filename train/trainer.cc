@@ -52,6 +52,7 @@ Trainer::Trainer(const SegmentTask& task, const SegmentFolder& folder) : config_
   state_ = std::move(start.state);
   resumed_ = start.resumed;
   transfer_ = std::move(start.transfer);
+  notices_ = std::move(start.notices);
 
   const at::Device device(config_.training.device);
   data_.emplace(config_, task.store_folder);

@@ -35,6 +35,8 @@ class Trainer {
   bool resumed() const { return resumed_; }  // from the segment's own checkpoint
   // If not: what became of the parent's optimizer state.
   const std::vector<TransferRow>& transfer() const { return transfer_; }
+  // Checkpoints that were passed over, and why.
+  const std::vector<std::string>& notices() const { return notices_; }
 
   // Step number state().step + 1: batch, loss, gradients, clipping, update. `measured`: with what
   // the update does to the weights, which is not on the clock.
@@ -57,6 +59,7 @@ class Trainer {
   Checkpoint state_;
   bool resumed_ = false;
   std::vector<TransferRow> transfer_;
+  std::vector<std::string> notices_;
   std::optional<TrainingData> data_;
   std::optional<Drafter> drafter_;
   NamedTensors gradients_;

@@ -82,10 +82,11 @@ RunFolder part_of(const RunFolder& whole, const fs::path& root,
     for (const PlannedSegment& segment : plan.segments) {
       if (segment.id == id) segments.push_back(segment);
     }
+    EventLog log(part.events());
     for (const WorkerEvent& event : read_events(whole.events())) {
       if (event.segment != id) continue;
-      append_start(part.events(), event);
-      append_end(part.events(), event);
+      log.start(event);
+      log.end(event);
     }
   }
   plan.segments = segments;

@@ -98,15 +98,17 @@ void load_segments(const RunFolder& folder, const Configs& configs, Result& resu
     if (fs::exists(segment.transfer()))
       result.stages[i].transfer = read_transfer(segment.transfer());
     const bool started = fs::exists(segment.metrics());
-    if (started)
-      add_metrics(read_metrics(segment.metrics()), *configs.at(id), result, clipped_steps);
+    const std::optional<Outcome> outcome = read_outcome(segment.outcome(), id);
+    if (started) {
+      const std::string sha256 = outcome ? outcome->metrics_sha256 : "";
+      add_metrics(read_metrics(segment.metrics(), sha256), *configs.at(id), result, clipped_steps);
+    }
     read_timing(segment.timing());  // a broken one is told here
     if (fs::exists(segment.baselines())) result.baselines = read_baselines(segment.baselines());
     if (fs::exists(segment.provenance())) {
       const Json provenance = read_json(segment.provenance());
       if (const auto* object = provenance.if_object()) result.provenance = *object;
     }
-    const std::optional<Outcome> outcome = read_outcome(segment.outcome());
     if (outcome) {
       // A worker that failed does not know its step. The others may have logged one more, whose
       // update was never applied.
