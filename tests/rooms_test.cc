@@ -52,6 +52,8 @@ const std::map<std::string, Rooms> kUpstream = [] {
   return upstream;
 }();
 
+const Rooms kOthers = {"programs", "tests", "benchmarks", "testing"};
+
 bool is_source(const fs::path& file) {
   const std::string end = file.extension().string();
   return end == ".h" || end == ".cc" || end == ".cu" || end == ".cuh";
@@ -75,9 +77,25 @@ std::vector<std::string> matches(const fs::path& file, const char* expression) {
   return found;
 }
 
-// The folders of what a file includes: "base", "reports/text".
+std::vector<std::string> included_files(const fs::path& file) {
+  return matches(file, R"re(^\s*#\s*include\s*"([^"]*)")re");
+}
+
+// The known room in which a folder lies ("record" for "record/layers"), else the folder itself.
+std::string room_of(const fs::path& folder) {
+  for (fs::path path = folder; !path.empty(); path = path.parent_path()) {
+    if (kUpstream.count(path.string()) || kOthers.count(path.string())) return path.string();
+  }
+  return folder.string();
+}
+
+// The rooms of what a file includes: "base", "reports/text".
 std::vector<std::string> included_rooms(const fs::path& file) {
-  return matches(file, R"re(^\s*#\s*include\s*"([a-z_/]+)/[^/"]*")re");
+  std::vector<std::string> rooms;
+  for (const fs::path header : included_files(file)) {
+    if (header.has_parent_path()) rooms.push_back(room_of(header.parent_path()));
+  }
+  return rooms;
 }
 
 std::vector<std::string> included_torch(const fs::path& file) {
@@ -108,6 +126,29 @@ TEST(Rooms, TestsAloneIncludeFromTesting) {
   }
 }
 
+// Whatever has a source of its own is a part of the programs, if one that nothing calls yet.
+TEST(Rooms, AHeaderThatTestsAloneIncludeLiesInTesting) {
+  std::set<std::string> included, headers;
+  for (const auto& [room, upstream] : kUpstream) {
+    for (const fs::path& file : sources(room)) {
+      const std::string name = file.lexically_relative(kRoot).string();
+      fs::path source = file, kernel = file;
+      const bool alone = !fs::exists(source.replace_extension(".cc")) &&
+                         !fs::exists(kernel.replace_extension(".cu"));
+      if (name.ends_with(".h") && alone) headers.insert(name);
+      if (is_test(file)) continue;
+      for (const std::string& header : included_files(file)) included.insert(header);
+    }
+  }
+  for (const fs::path& file : sources("programs")) {
+    for (const std::string& header : included_files(file)) included.insert(header);
+  }
+  EXPECT_GT(headers.size(), 5u) << "the search finds nothing";
+  for (const std::string& header : headers) {
+    EXPECT_TRUE(included.count(header)) << header << " is included by tests alone";
+  }
+}
+
 TEST(Rooms, NoCircleLeadsFromARoomToItself) {
   for (const auto& [room, upstream] : kUpstream) {
     for (const std::string& other : upstream) {
@@ -122,16 +163,15 @@ TEST(Rooms, NoCircleLeadsFromARoomToItself) {
 }
 
 TEST(Rooms, EveryFolderOfSourcesIsARoomThatIsKnownHere) {
-  const Rooms others = {"programs", "tests", "benchmarks", "testing"};
   const Rooms outside = {"build", "runs"};
   for (const auto& top : fs::directory_iterator(kRoot)) {
     const std::string name = top.path().filename().string();
     if (!top.is_directory() || outside.count(name) || name.starts_with(".")) continue;
     for (const auto& entry : fs::recursive_directory_iterator(top)) {
       if (!entry.is_regular_file() || !is_source(entry.path())) continue;
-      const std::string folder = entry.path().parent_path().lexically_relative(kRoot).string();
-      EXPECT_TRUE(kUpstream.count(folder) || others.count(folder))
-          << entry.path().string() << " lies in " << folder << ", which is no room";
+      const std::string room = room_of(entry.path().parent_path().lexically_relative(kRoot));
+      EXPECT_TRUE(kUpstream.count(room) || kOthers.count(room))
+          << entry.path().string() << " lies in " << room << ", which is no room";
     }
   }
 }
