@@ -16,6 +16,7 @@ set(LIBTORCH_ROOT ${DEPENDENCIES_DIR}/torch CACHE PATH "Folder with libtorch's i
 if(NOT EXISTS ${LIBTORCH_ROOT}/lib/libtorch_cpu.so)
   message(FATAL_ERROR "no libtorch in ${LIBTORCH_ROOT}: run scripts/dependencies, or set LIBTORCH_ROOT")
 endif()
+file(SHA256 ${LIBTORCH_ROOT}/include/torch/headeronly/version.h LIBTORCH_VERSION)
 
 function(import_libtorch name)
   add_library(Libtorch::${name} SHARED IMPORTED GLOBAL)

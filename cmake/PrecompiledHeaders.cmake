@@ -12,6 +12,9 @@ function(precompiled name libs)
   add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cc)
   target_link_libraries(${name} PRIVATE ${libs})
   target_precompile_headers(${name} PRIVATE ${ARGN})
+  # What ccache takes for the precompiled header's content: whatever may change it.
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.gch.sum CONTENT
+    "${ARGN} ${CMAKE_CXX_COMPILER_VERSION} ${Boost_VERSION} ${GTest_VERSION} ${LIBTORCH_VERSION}\n")
 endfunction()
 
 if(DRAFTLAB_PCH)

@@ -1,12 +1,18 @@
-# room(NAME [SOURCES ...] [LIBS ...] [TESTS ...] [TEST_LIBS ...] [GPU_TESTS ...])
-# The library of one folder, and its tests in one binary (two, where some need a GPU).
+# room(NAME [HOT] [SOURCES ...] [LIBS ...] [TESTS ...] [TEST_LIBS ...] [GPU_TESTS ...])
+# The library of one folder, and its tests in one binary (two, where some need a GPU). HOT: it has loops that a
+# run waits for, as every room with tensors has.
 if(DRAFTLAB_TESTS)
   enable_testing()
   add_custom_target(gpu_tests)
 endif()
 
+# Compiled in two thirds of the time that -O3 takes.
+function(compile_quickly target)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+endfunction()
+
 function(room name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;LIBS;TESTS;TEST_LIBS;GPU_TESTS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "HOT" "" "SOURCES;LIBS;TESTS;TEST_LIBS;GPU_TESTS")
   if(NOT ARG_SOURCES)
     add_library(${name} INTERFACE)
     return()
@@ -15,6 +21,10 @@ function(room name)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${ARG_LIBS})
   reuse_precompiled(${name})
+  uses_tensors(${name} tensors)
+  if(NOT ARG_HOT AND NOT tensors)
+    compile_quickly(${name})
+  endif()
   if(DRAFTLAB_TESTS AND ARG_TESTS)
     room_test(${name}_test cpu "${ARG_TEST_LIBS};${name}" ${ARG_TESTS})
   endif()
@@ -24,12 +34,11 @@ function(room name)
   endif()
 endfunction()
 
-# DRAFTLAB_SOURCE_DIR lets tests find goldens and sweeps wherever they run.
 function(room_test name label rooms)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE ${rooms} GTest::gmock GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE DRAFTLAB_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   reuse_precompiled(${name} test)
+  compile_quickly(${name})
   # A process loads libtorch for longer than most tests run, so each runs a quarter of them. Side by
   # side they get one thread each: OpenMP's threads spin while others hold the cores. Tests of
   # threads ask for their own.

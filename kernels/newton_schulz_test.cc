@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "kernels/orthogonalize.h"
+#include "source_dir.h"
 
 namespace draftlab {
 namespace {

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "kernels/orthogonalize.h"
+#include "source_dir.h"
 
 namespace draftlab {
 namespace {

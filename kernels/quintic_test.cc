@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "source_dir.h"
 
 namespace draftlab {
 namespace {

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "kernels/frozen_head_loss.h"
+#include "source_dir.h"
 #include "testing/closeness.h"
 #include "testing/golden_drafter.h"
 

@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "optim/normuon.h"
+#include "source_dir.h"
 #include "testing/every_configuration.h"
 #include "testing/golden_trajectory.h"
 

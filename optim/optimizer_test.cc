@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/stopwatch.h"
+#include "source_dir.h"
 #include "testing/every_configuration.h"
 
 namespace draftlab {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "source_dir.h"
 #include "testing/every_configuration.h"
 #include "testing/golden_trajectory.h"
 

@@ -16,6 +16,7 @@
 #include "record/metrics.h"
 #include "record/outcome.h"
 #include "runner/planner.h"
+#include "source_dir.h"
 
 namespace draftlab {
 namespace {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "source_dir.h"
 #include "testing/example_sweep.h"
 
 namespace draftlab {

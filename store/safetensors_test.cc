@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "source_dir.h"
 
 namespace draftlab {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "source_dir.h"
 #include "store/prompts.h"
 #include "store/reader.h"
 #include "store/shard.h"

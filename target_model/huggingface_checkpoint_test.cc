@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "source_dir.h"
 #include "store/safetensors.h"
 #include "target_model/decoder_loops.h"
 #include "target_model/transformer.h"

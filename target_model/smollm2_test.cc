@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "source_dir.h"
 #include "target_model/decoder_loops.h"
 #include "target_model/gguf.h"
 #include "target_model/tokenizer.h"

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "record/metrics.h"
 #include "record/run_folder.h"
+#include "source_dir.h"
 #include "target_model/capture.h"
 #include "train/segment_training.h"
 

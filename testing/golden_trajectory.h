@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "source_dir.h"
 
 namespace draftlab {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "source_dir.h"
 
 namespace draftlab {
 namespace {

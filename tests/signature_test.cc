@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "source_dir.h"
 #include "tests/program.h"
 
 namespace draftlab {

@@ -4,6 +4,7 @@
 #include "base/number_text.h"
 #include "record/metrics.h"
 #include "record/outcome.h"
+#include "source_dir.h"
 
 namespace draftlab {
 

@@ -12,6 +12,7 @@
 #include "record/events.h"
 #include "record/outcome.h"
 #include "runner/worker_lock.h"
+#include "source_dir.h"
 #include "tests/smoke.h"
 
 namespace draftlab {

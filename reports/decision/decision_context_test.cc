@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "source_dir.h"
 
 namespace draftlab {
 namespace {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "reports/checks/fairness.h"
+#include "source_dir.h"
 #include "testing/synthetic_switch.h"
 
 namespace draftlab {

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "reports/tables/event_file.h"
+#include "source_dir.h"
 #include "testing/synthetic_folder.h"
 
 namespace draftlab {
