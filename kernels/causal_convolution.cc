@@ -44,58 +44,62 @@ std::vector<int64_t> make_taps(const BlockLayout& layout, int64_t width) {
   return taps;
 }
 
-// Channels that a task convolves for all rows. Channels do not touch each other, so neither the
-// sums nor their order depend on the number of threads.
-constexpr int64_t kStrip = 64;
+// Channels that are worked on together: a few rows of them stay in the fastest cache.
+constexpr int64_t kStrip = 256;
 
-// What a strip works on: rows [*, n] that lie `stride` apart, and weights [K, kStrip].
+// Some channels of x: n of them, at most kStrip, in rows that lie `stride` apart. Weights [K,
+// kStrip].
 template <typename T>
 struct Strip {
   const T* x;
-  int64_t x_stride;
+  int64_t stride;
   const T* weight;
   int64_t width;  // K
-  int64_t n;      // at most kStrip
+  int64_t n;
 
-  // p [n] of a row
+  // p [n] of the row with these taps
   DRAFTLAB_INLINE void convolve(const int64_t* taps, T* p) const {
     for (int64_t c = 0; c < n; ++c) p[c] = 0;
     for (int64_t j = 0; j < width; ++j) {
       if (taps[j] == kNoRow) continue;
-      const T *seen = x + taps[j] * x_stride, *w = weight + j * kStrip;
+      const T *seen = x + taps[j] * stride, *w = weight + j * kStrip;
 #pragma GCC ivdep
       for (int64_t c = 0; c < n; ++c) p[c] += w[c] * seen[c];
     }
   }
 };
 
+// Rows [begin, end) of y, which lie `stride` apart.
 template <typename T>
-DRAFTLAB_INLINE void forward_of(const Strip<T>& strip, const int64_t* taps, int64_t rows, T* y,
-                                int64_t y_stride) {
-  for (int64_t r = 0; r < rows; ++r, taps += strip.width, y += y_stride) {
+DRAFTLAB_INLINE void forward_of(const Strip<T>& strip, const int64_t* taps, int64_t begin,
+                                int64_t end, T* y, int64_t stride) {
+  for (int64_t r = begin; r < end; ++r) {
     T p[kStrip];
-    strip.convolve(taps, p);
-    for (int64_t c = 0; c < strip.n; ++c) y[c] = p[c] * sigmoid(p[c]);
+    T* to = y + r * stride;
+    strip.convolve(taps + r * strip.width, p);
+    for (int64_t c = 0; c < strip.n; ++c) to[c] = p[c] * sigmoid(p[c]);
   }
 }
 
-// dx and d_weight [K, kStrip] are added to.
+// What rows [begin, end) add to dx and to d_weight [K, kStrip].
 template <typename T>
-DRAFTLAB_INLINE void backward_of(const Strip<T>& strip, const int64_t* taps, int64_t rows,
-                                 const T* dy, int64_t dy_stride, T* dx, int64_t dx_stride,
-                                 T* d_weight) {
-  for (int64_t r = 0; r < rows; ++r, taps += strip.width, dy += dy_stride) {
-    if (taps[strip.width - 1] == kNoRow) continue;
+DRAFTLAB_INLINE void backward_of(const Strip<T>& strip, const int64_t* taps, int64_t begin,
+                                 int64_t end, const T* dy, int64_t dy_stride, T* dx,
+                                 int64_t dx_stride, T* d_weight) {
+  for (int64_t r = begin; r < end; ++r) {
+    const int64_t* seen_rows = taps + r * strip.width;
+    if (seen_rows[strip.width - 1] == kNoRow) continue;
     T p[kStrip];
-    strip.convolve(taps, p);
+    strip.convolve(seen_rows, p);
+    const T* d = dy + r * dy_stride;
     for (int64_t c = 0; c < strip.n; ++c) {
       const T s = sigmoid(p[c]);
-      p[c] = dy[c] * s * (1 + p[c] * (1 - s));
+      p[c] = d[c] * s * (1 + p[c] * (1 - s));
     }
     for (int64_t j = 0; j < strip.width; ++j) {
-      if (taps[j] == kNoRow) continue;
-      const T *seen = strip.x + taps[j] * strip.x_stride, *w = strip.weight + j * kStrip;
-      T *to_seen = dx + taps[j] * dx_stride, *to_w = d_weight + j * kStrip;
+      if (seen_rows[j] == kNoRow) continue;
+      const T *seen = strip.x + seen_rows[j] * strip.stride, *w = strip.weight + j * kStrip;
+      T *to_seen = dx + seen_rows[j] * dx_stride, *to_w = d_weight + j * kStrip;
 #pragma GCC ivdep
       for (int64_t c = 0; c < strip.n; ++c) {
         to_seen[c] += w[c] * p[c];
@@ -105,41 +109,43 @@ DRAFTLAB_INLINE void backward_of(const Strip<T>& strip, const int64_t* taps, int
   }
 }
 
-DRAFTLAB_CLONES void forward(const Strip<float>& strip, const int64_t* taps, int64_t rows, float* y,
-                             int64_t y_stride) {
-  forward_of(strip, taps, rows, y, y_stride);
+DRAFTLAB_CLONES void forward(const Strip<float>& strip, const int64_t* taps, int64_t begin,
+                             int64_t end, float* y, int64_t stride) {
+  forward_of(strip, taps, begin, end, y, stride);
 }
-DRAFTLAB_CLONES void forward(const Strip<double>& strip, const int64_t* taps, int64_t rows,
-                             double* y, int64_t y_stride) {
-  forward_of(strip, taps, rows, y, y_stride);
+DRAFTLAB_CLONES void forward(const Strip<double>& strip, const int64_t* taps, int64_t begin,
+                             int64_t end, double* y, int64_t stride) {
+  forward_of(strip, taps, begin, end, y, stride);
 }
-DRAFTLAB_CLONES void backward(const Strip<float>& strip, const int64_t* taps, int64_t rows,
-                              const float* dy, int64_t dy_stride, float* dx, int64_t dx_stride,
-                              float* d_weight) {
-  backward_of(strip, taps, rows, dy, dy_stride, dx, dx_stride, d_weight);
+DRAFTLAB_CLONES void backward(const Strip<float>& strip, const int64_t* taps, int64_t begin,
+                              int64_t end, const float* dy, int64_t dy_stride, float* dx,
+                              int64_t dx_stride, float* d_weight) {
+  backward_of(strip, taps, begin, end, dy, dy_stride, dx, dx_stride, d_weight);
 }
-DRAFTLAB_CLONES void backward(const Strip<double>& strip, const int64_t* taps, int64_t rows,
-                              const double* dy, int64_t dy_stride, double* dx, int64_t dx_stride,
-                              double* d_weight) {
-  backward_of(strip, taps, rows, dy, dy_stride, dx, dx_stride, d_weight);
+DRAFTLAB_CLONES void backward(const Strip<double>& strip, const int64_t* taps, int64_t begin,
+                              int64_t end, const double* dy, int64_t dy_stride, double* dx,
+                              int64_t dx_stride, double* d_weight) {
+  backward_of(strip, taps, begin, end, dy, dy_stride, dx, dx_stride, d_weight);
 }
 
-// work(strip, first channel) for each strip of the channels, side by side.
-template <typename T, typename Work>
-void for_each_strip(const at::Tensor& x, const at::Tensor& weight, const Work& work) {
+// The weights strip by strip, each [K, kStrip].
+template <typename T>
+std::vector<T> by_strip(const at::Tensor& weight) {
   const int64_t channels = weight.size(0), width = weight.size(1);
-  at::parallel_for(0, (channels + kStrip - 1) / kStrip, 1, [&](int64_t begin, int64_t end) {
-    std::vector<T> transposed(width * kStrip, 0);
-    for (int64_t first = begin * kStrip; first < std::min(end * kStrip, channels);
-         first += kStrip) {
-      const int64_t n = std::min(kStrip, channels - first);
-      const T* w = weight.const_data_ptr<T>() + first * width;
-      for (int64_t c = 0; c < n; ++c)
-        for (int64_t j = 0; j < width; ++j) transposed[j * kStrip + c] = w[c * width + j];
-      work(Strip<T>{x.const_data_ptr<T>() + first, x.stride(0), transposed.data(), width, n},
-           first);
-    }
-  });
+  const T* w = weight.const_data_ptr<T>();
+  std::vector<T> strips((channels + kStrip - 1) / kStrip * kStrip * width, 0);
+  for (int64_t c = 0; c < channels; ++c)
+    for (int64_t j = 0; j < width; ++j)
+      strips[c / kStrip * kStrip * width + j * kStrip + c % kStrip] = w[c * width + j];
+  return strips;
+}
+
+template <typename T>
+Strip<T> make_strip(const at::Tensor& x, const std::vector<T>& weights, int64_t width,
+                    int64_t index) {
+  const int64_t first = index * kStrip;
+  return {x.const_data_ptr<T>() + first, x.stride(0), weights.data() + first * width, width,
+          std::min(kStrip, x.size(1) - first)};
 }
 
 void check_shapes(const at::Tensor& x, const at::Tensor& weight, const BlockLayout& layout,
@@ -199,10 +205,14 @@ void causal_convolution(const at::Tensor& x, const at::Tensor& weight, const Blo
     return plain_causal_convolution(x, weight, layout, y);
   }
   check_shapes(x, weight, layout, y);
-  const std::vector<int64_t> taps = make_taps(layout, weight.size(1));
+  const int64_t width = weight.size(1), strips = (x.size(1) + kStrip - 1) / kStrip;
+  const std::vector<int64_t> taps = make_taps(layout, width);
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "causal_convolution", [&] {
-    for_each_strip<scalar_t>(x, weight, [&](const Strip<scalar_t>& strip, int64_t first) {
-      forward(strip, taps.data(), x.size(0), y.data_ptr<scalar_t>() + first, y.stride(0));
+    const std::vector<scalar_t> weights = by_strip<scalar_t>(weight);
+    at::parallel_for(0, x.size(0), rows_per_task(x.size(1)), [&](int64_t begin, int64_t end) {
+      for (int64_t i = 0; i < strips; ++i)
+        forward(make_strip(x, weights, width, i), taps.data(), begin, end,
+                y.data_ptr<scalar_t>() + i * kStrip, y.stride(0));
     });
   });
 }
@@ -215,20 +225,42 @@ void causal_convolution_backward(const at::Tensor& dy, const at::Tensor& x,
   }
   check_shapes(x, weight, layout, dy);
   check_shapes(dx, d_weight, layout, dy);
-  const int64_t width = weight.size(1);
+  const int64_t width = weight.size(1), strips = (x.size(1) + kStrip - 1) / kStrip;
+  const int64_t context = layout.context_rows(), size = layout.block_size;
+  const int64_t sequences = static_cast<int64_t>(layout.sequence_begin.size()) - 1;
   const std::vector<int64_t> taps = make_taps(layout, width);
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "causal_convolution_backward", [&] {
-    for_each_strip<scalar_t>(x, weight, [&](const Strip<scalar_t>& strip, int64_t first) {
-      scalar_t* to_x = dx.data_ptr<scalar_t>() + first;
-      for (int64_t r = 0; r < dx.size(0); ++r)
-        std::fill_n(to_x + r * dx.stride(0), strip.n, scalar_t(0));
-      std::vector<scalar_t> sums(width * kStrip, 0);
-      backward(strip, taps.data(), x.size(0), dy.const_data_ptr<scalar_t>() + first, dy.stride(0),
-               to_x, dx.stride(0), sums.data());
-      scalar_t* to_weight = d_weight.data_ptr<scalar_t>() + first * width;
-      for (int64_t c = 0; c < strip.n; ++c)
-        for (int64_t j = 0; j < width; ++j) to_weight[c * width + j] = sums[j * kStrip + c];
+    const std::vector<scalar_t> weights = by_strip<scalar_t>(weight);
+    // The rows of a sequence and its blocks see no others. Each adds to sums of its own, which are
+    // added up in order, so that bits do not depend on the number of threads.
+    const int64_t numbers = static_cast<int64_t>(weights.size());
+    std::vector<scalar_t> sums(std::max<int64_t>(sequences, 1) * numbers, 0);
+    at::parallel_for(0, sequences * strips, 1, [&](int64_t first, int64_t last) {
+      for (int64_t task = first; task < last; ++task) {
+        const int64_t s = task / strips, i = task % strips;
+        const Strip<scalar_t> strip = make_strip(x, weights, width, i);
+        const auto [block, behind] =
+            std::equal_range(layout.block_sequence.begin(), layout.block_sequence.end(), s);
+        const int64_t blocks_begin = context + (block - layout.block_sequence.begin()) * size;
+        const int64_t blocks_end = context + (behind - layout.block_sequence.begin()) * size;
+        const std::pair<int64_t, int64_t> parts[] = {
+            {layout.sequence_begin[s], layout.sequence_begin[s + 1]}, {blocks_begin, blocks_end}};
+        scalar_t* to_x = dx.data_ptr<scalar_t>() + i * kStrip;
+        for (const auto& [begin, end] : parts)
+          for (int64_t r = begin; r < end; ++r)
+            std::fill_n(to_x + r * dx.stride(0), strip.n, scalar_t(0));
+        for (const auto& [begin, end] : parts)
+          backward(strip, taps.data(), begin, end, dy.const_data_ptr<scalar_t>() + i * kStrip,
+                   dy.stride(0), to_x, dx.stride(0),
+                   sums.data() + s * numbers + i * kStrip * width);
+      }
     });
+    for (int64_t s = 1; s < sequences; ++s)
+      for (int64_t i = 0; i < numbers; ++i) sums[i] += sums[s * numbers + i];
+    scalar_t* to_weight = d_weight.data_ptr<scalar_t>();
+    for (int64_t c = 0; c < x.size(1); ++c)
+      for (int64_t j = 0; j < width; ++j)
+        to_weight[c * width + j] = sums[c / kStrip * kStrip * width + j * kStrip + c % kStrip];
   });
 }
 

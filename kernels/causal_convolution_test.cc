@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/closeness.h"
+#include "testing/closeness.h"
 
 namespace draftlab {
 namespace {

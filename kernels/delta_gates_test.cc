@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "kernels/closeness.h"
+#include "testing/closeness.h"
 
 namespace draftlab {
 namespace {

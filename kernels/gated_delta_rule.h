@@ -45,7 +45,7 @@ void gated_delta_rule(const at::Tensor& q, const at::Tensor& k, const at::Tensor
                       const at::Tensor* initial = nullptr);
 
 // Gradients of q, k, v, g and beta (written, not added to; 0 for rows that no block depends on)
-// from d_out and what the forward pass saw and returned. Rows of all but the gates may lie apart.
+// from d_out and what the forward pass saw and returned. Rows may lie apart.
 void gated_delta_rule_backward(const at::Tensor& d_out, const at::Tensor& q, const at::Tensor& k,
                                const at::Tensor& v, const at::Tensor& g, const at::Tensor& beta,
                                const at::Tensor& out, const DeltaRuleMemory& memory,

@@ -31,6 +31,7 @@ DRAFTLAB_INLINE void backward_row_of(const T* dy, const T* x, const T* z, const 
                                      T* d_weight, T* weighted) {
   for (int64_t h = 0; h < heads; ++h, dy += n, x += n, z += n, dx += n, dz += n) {
     const T scale = inverse_rms[h];
+#pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) {
       const T s = sigmoid(z[i]), gated = dy[i] * (z[i] * s), normed = x[i] * scale;
       dz[i] = dy[i] * (weight[i] * normed) * (s * (1 + z[i] * (1 - s)));

@@ -4,7 +4,7 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
-#include "kernels/closeness.h"
+#include "testing/closeness.h"
 
 namespace draftlab {
 namespace {

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "kernels/closeness.h"
+#include "testing/closeness.h"
 
 namespace draftlab {
 namespace {
