@@ -55,7 +55,7 @@ Result run_of(int64_t index, int64_t evaluations) {
     r.held_out.push_back(std::move(row));
   }
   r.baselines = Baselines{1.1, 1.1, 400, 40, std::to_string(seed), 0};
-  r.provenance = {{"commit", "abc"}, {"libtorch", "2.11.0"}, {"cpu", "X"}, {"threads", 1}};
+  r.lives = {{"host", 0, {"AVX2", "cpu", "X", 2, 1}, {{"commit", "abc"}, {"libtorch", "2.11.0"}}}};
   return r;
 }
 

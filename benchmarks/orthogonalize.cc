@@ -31,7 +31,7 @@ struct Method {
 const std::vector<Method>& methods() {
   static const std::vector<Method> methods = {
       {"muon_ns5", {.quintics = quintic_table("kj5")}},
-      {"polar_express", {.quintics = quintic_table("pe5_102"), .safety = 1.02}},
+      {"polar_express", {.quintics = polar_express_quintics(1e-3, 5, 0.02, 0.02), .safety = 1.02}},
       {"turbo", {.quintics = quintic_table("aol4"), .steps = 4, .normalizer = Normalizer::kAol}},
       {"gram", {.quintics = quintic_table("pe5_gns"), .form = Form::kGram, .restarts = {2}}},
       {"cubic5", {.quintics = quintic_table("cubic5")}},

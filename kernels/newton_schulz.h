@@ -34,10 +34,10 @@ enum class Floor {
 
 // How the steps are carried out; the results are the same up to rounding.
 enum class Form {
-  kAuto,      // what costs least for the shape without losing accuracy; plain: kStandard
-  kStandard,  // three products a step, two of them with the long side
-  kGram,      // Gram Newton-Schulz (Dao-AILab): steps on X X^T alone, which is formed anew before
-              // the steps in `restarts`. Fast; without restarts too inaccurate for 16-bit storage.
+  kAuto,  // what costs least for the shape without losing accuracy; plain: three products a step,
+          // two of them with the long side
+  kGram,  // Gram Newton-Schulz (Dao-AILab): steps on X X^T alone, which is formed anew before the
+          // steps in `restarts`. Fast; without restarts too inaccurate for 16-bit storage.
 };
 
 struct Orthogonalization {

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "kernels/orthogonalize.h"
 #include "source_dir.h"
+#include "testing/golden_quintics.h"
 
 namespace draftlab {
 namespace {
@@ -39,8 +40,12 @@ at::Tensor fast(const at::Tensor& x, const Orthogonalization& how) {
   return orthogonalize(x, how, workspace).clone();
 }
 
+Orthogonalization chain(std::vector<Quintic> quintics, int64_t steps, double safety = 1) {
+  return {.quintics = std::move(quintics), .steps = steps, .safety = safety};
+}
+
 Orthogonalization chain(const char* table, int64_t steps, double safety = 1) {
-  return {.quintics = quintic_table(table), .steps = steps, .safety = safety};
+  return chain(quintic_table(table), steps, safety);
 }
 
 Orthogonalization with(Orthogonalization how, Normalizer normalizer) {
@@ -75,12 +80,6 @@ at::Tensor tensor(const Json& values, at::IntArrayRef shape) {
   return x;
 }
 
-// The earlier coefficients of flash-newton-schulz, whose sign is wrong: for comparison only.
-const std::vector<Quintic> kOldAol = {{4.0098, -7.0585, 2.4635},
-                                      {3.4585, -5.5479, 2.5959},
-                                      {2.7573, -3.2939, 1.4254},
-                                      {2.7215, -3.0494, 1.3169}};
-
 // Every method of ortho.json as our options.
 std::map<std::string, Orthogonalization> published_methods() {
   const auto plus = [](Orthogonalization how, double epsilon = 1e-7) {
@@ -89,16 +88,16 @@ std::map<std::string, Orthogonalization> published_methods() {
   const auto at_least = [](Orthogonalization how, double epsilon = 1e-7) {
     return floored(std::move(how), Floor::kAtLeast, epsilon);
   };
-  const Orthogonalization old_aol = {.quintics = kOldAol, .steps = 4};
+  const Orthogonalization old_aol = {.quintics = flipping_aol(), .steps = 4};
   return {
       {"polar_exact", {}},
       {"kj_ns5", plus(chain("kj5", 5))},
       {"torch_ns5", at_least(chain("kj5", 5))},
       {"optax_ns5", plus(chain("kj5", 5), 1e-8)},
       {"you5_dion", plus(chain("you5", 5))},
-      {"pe5_modded", plus(chain("pe5_102", 5, 1.02), 1e-6)},
-      {"pe5_official", plus(chain("pe_101", 5, 1.01))},
-      {"pe8_official", plus(chain("pe_101", 8, 1.01))},
+      {"pe5_modded", plus(chain(polar_express_of_nanogpt(), 5, 1.02), 1e-6)},
+      {"pe5_official", plus(chain(polar_express_of_its_authors(), 5, 1.01))},
+      {"pe8_official", plus(chain(polar_express_of_its_authors(), 8, 1.01))},
       {"pe5_gns105", plus(chain("pe5_gns", 5))},
       {"gram_pe5_restart2", plus(gram(chain("pe5_gns", 5), {2}))},
       {"gram_you5_restart2", plus(gram(chain("you5", 5), {2}))},
@@ -229,9 +228,9 @@ TEST(NewtonSchulz, ChainsLongerThanTheirTableHaveTheGoldenQuality) {
     int64_t steps;
   };
   for (const auto& [key, quintics, steps] :
-       {Case{"aol_old_4_steps", kOldAol, 4},
-        {"aol_old_5_steps_cycle", cycled(kOldAol), 5},
-        {"aol_old_5_steps_repeat_last", kOldAol, 5},
+       {Case{"aol_old_4_steps", flipping_aol(), 4},
+        {"aol_old_5_steps_cycle", cycled(flipping_aol()), 5},
+        {"aol_old_5_steps_repeat_last", flipping_aol(), 5},
         {"aol4_4_steps", table("aol4"), 4},
         {"aol4_5_steps_cycle", cycled(table("aol4")), 5},
         {"aol4_5_steps_repeat_last", table("aol4"), 5},
@@ -299,10 +298,10 @@ std::vector<Orthogonalizer> every_orthogonalizer() {
       {"cubic5", chain("cubic5", 5), 0.25, 0.6},
       {"classic3", chain("classic3", 20), 1e-10, 0.6},
       {"classic5", chain("classic5", 10), 1e-10, 0.6},
-      {"pe5_raw", chain("pe5_raw", 8, 1.01), 1e-4, 0.6},
-      {"pe5_102", chain("pe5_102", 5, 1.02), 0.13, 0.6},
-      {"pe_101", chain("pe_101", 5, 1.01), 0.13, 0.6},
-      {"pe_em", chain("pe_em", 8, 1.01), 0.13, 0.6},
+      {"Polar Express of the paper",
+       chain(polar_express_quintics(1e-3, 8, 0, 0.02407327424182761), 8, 1.01), 1e-4, 0.6},
+      {"Polar Express, 2 % safety", chain(polar_express_of_nanogpt(), 5, 1.02), 0.13, 0.6},
+      {"Polar Express, 1 % safety", chain(polar_express_of_its_authors(), 5, 1.01), 0.13, 0.6},
       {"generated Polar Express",
        {.quintics = polar_express_quintics(1e-2, 4, 0.02, 0.05), .steps = 4, .safety = 1.02},
        0.25,

@@ -11,6 +11,7 @@
 
 #include "kernels/orthogonalize.h"
 #include "source_dir.h"
+#include "testing/golden_quintics.h"
 
 namespace draftlab {
 namespace {
@@ -115,12 +116,16 @@ struct Row {
 };
 
 std::vector<Row> methods() {
-  const auto how = [](const char* name, int64_t steps, double safety = 1,
-                      Normalizer normalizer = Normalizer::kFrobenius) {
-    return Orthogonalization{.quintics = quintic_table(name),
+  const auto chain = [](std::vector<Quintic> quintics, int64_t steps, double safety,
+                        Normalizer normalizer = Normalizer::kFrobenius) {
+    return Orthogonalization{.quintics = std::move(quintics),
                              .steps = steps,
                              .normalizer = normalizer,
                              .safety = safety};
+  };
+  const auto how = [&](const char* name, int64_t steps,
+                       Normalizer normalizer = Normalizer::kFrobenius) {
+    return chain(quintic_table(name), steps, 1, normalizer);
   };
   const auto gram = [&](const char* name) {
     Orthogonalization gram = how(name, 5);
@@ -137,16 +142,16 @@ std::vector<Row> methods() {
       {"cubic5_k5", how("cubic5", 5)},
       {"classic_cubic_k5", how("classic3", 5)},
       {"classic_quintic_k10", how("classic5", 10)},
-      {"polar_express_modded1.02_k5", how("pe5_102", 5, 1.02)},
-      {"polar_express_official1.01_k3", how("pe_101", 3, 1.01)},
-      {"polar_express_official1.01_k8", how("pe_101", 8, 1.01)},
+      {"polar_express_modded1.02_k5", chain(polar_express_of_nanogpt(), 5, 1.02)},
+      {"polar_express_official1.01_k3", chain(polar_express_of_its_authors(), 3, 1.01)},
+      {"polar_express_official1.01_k8", chain(polar_express_of_its_authors(), 8, 1.01)},
       {"polar_express_gns1.05_k5", how("pe5_gns", 5)},
-      {"schatten4_with_kj_k4", how("kj5", 4, 1, Normalizer::kSchatten4)},
-      {"schatten4_with_aolcoef_k4", how("aol4", 4, 1, Normalizer::kSchatten4)},
+      {"schatten4_with_kj_k4", how("kj5", 4, Normalizer::kSchatten4)},
+      {"schatten4_with_aolcoef_k4", how("aol4", 4, Normalizer::kSchatten4)},
       {"fro_with_aolcoef_k4", how("aol4", 4)},
       {"gram_pe1.05_restart2", gram("pe5_gns")},
       {"gram_you_restart2", gram("you5")},
-      {"turbo_aol_k4", how("aol4", 4, 1, Normalizer::kAol)},
+      {"turbo_aol_k4", how("aol4", 4, Normalizer::kAol)},
   };
 }
 

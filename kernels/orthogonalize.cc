@@ -48,7 +48,7 @@ std::vector<int64_t> restarted(int64_t steps, const std::vector<int64_t>& restar
 std::vector<int64_t> choose_runs(int64_t rows, int64_t cols, const Orthogonalization& how) {
   constexpr double kLargestGrowth = 300;  // stays within about 1e-4 of the plain version
   if (how.form == Form::kGram) return restarted(how.steps, how.restarts);
-  if (how.form == Form::kAuto && rows != cols) {
+  if (rows != cols) {
     for (int64_t count = 1; count < how.steps; ++count) {
       std::vector<int64_t> runs(count, how.steps / count);
       for (int64_t i = 0; i < how.steps % count; ++i) ++runs[i];

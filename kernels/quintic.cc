@@ -37,23 +37,8 @@ const std::map<std::string, Table>& tables() {
                  {4.7505, -6.0861, 2.1790},
                  {2.7763, -2.3190, 0.5523},
                  {2.4231, -2.2861, 0.8193}};
-    t["pe5_raw"] = polar_express_quintics(1e-3, 8, 0, 0.02407327424182761);
-    t["pe5_gns"] = divided({t["pe5_raw"].begin(), t["pe5_raw"].begin() + 5}, 1.05);
-    t["pe5_102"] = polar_express_quintics(1e-3, 5, 0.02, 0.02);
-    // As published: from the eighth on, rounding decides the digits.
-    t["pe_101"] = {{8.237312490495537, -23.157747414558127, 16.68056841144586},
-                   {4.082441999064846, -2.8930477353325945, 0.5252849256975662},
-                   {3.9263479922546605, -2.8547468034765333, 0.5318022422894997},
-                   {3.2982187133085112, -2.4245419810267053, 0.48632008358844075},
-                   {2.297036943455257, -1.6366255812590293, 0.4002628455953624},
-                   {1.8763805351440366, -1.234789657772217, 0.35891887501668135},
-                   {1.8564423485622912, -1.2132449880945144, 0.3568003487830566},
-                   {1.8564327297939192, -1.213231972181289, 0.35679683276369834},
-                   {1.8564327297939192, -1.213231972181289, 0.35679683276369834},
-                   {1.874995477562308, -1.2499909551464323, 0.37499547758412405}};
-    t["pe_em"] = {{8.2051, -22.9019, 16.4607}, {4.0664, -2.8612, 0.5184}, {3.9096, -2.8234, 0.5250},
-                  {3.2856, -2.4153, 0.4853},   {2.2779, -1.6198, 0.3985}, {1.8726, -1.2307, 0.3585},
-                  {1.8564, -1.2132, 0.3568},   {1.8750, -1.2500, 0.3750}};
+    const Table paper = polar_express_quintics(1e-3, 8, 0, 0.02407327424182761);
+    t["pe5_gns"] = divided({paper.begin(), paper.begin() + 5}, 1.05);
     t["cans5"] = {{8.4703, -25.1081, 18.6293},
                   {4.1828, -3.1087, 0.5806},
                   {3.9619, -2.9541, 0.5630},
@@ -120,11 +105,6 @@ const Quintic& quintic(const std::vector<Quintic>& table, int64_t k) {
 }
 
 const std::vector<Quintic>& quintic_table(const std::string& name) {
-  if (name == "aol4_old") {
-    throw Error("quintic table 'aol4_old'",
-                "maps 1 to -.99, so that the largest singular direction comes out with the wrong "
-                "sign and training ascends along it; take aol4");
-  }
   const auto found = tables().find(name);
   if (found == tables().end()) {
     std::string known;
@@ -167,43 +147,6 @@ std::vector<Quintic> polar_express_quintics(double lower_bound, int64_t steps, d
     u = 2 - l;
   }
   return table;
-}
-
-double restart_condition(const std::vector<Quintic>& table, int64_t steps,
-                         const std::vector<int64_t>& restarts, double rounding) {
-  constexpr int kPoints = 10000;
-  std::vector<double> x(kPoints), eigenvalue(kPoints), q(kPoints);
-  for (int i = 0; i < kPoints; ++i) x[i] = std::pow(10, -10 + 10. * i / (kPoints - 1));
-  double worst = 0;
-  for (int64_t k = 0; k < steps; ++k) {
-    const bool restart = std::find(restarts.begin(), restarts.end(), k) != restarts.end();
-    const Quintic& p = quintic(table, k);
-    double smallest = std::numeric_limits<double>::infinity(), largest = 0;
-    for (int i = 0; i < kPoints; ++i) {
-      if (k == 0 || restart) {
-        if (restart) x[i] *= q[i];
-        eigenvalue[i] = x[i] * x[i] - rounding;
-        q[i] = 1;
-      }
-      const double r = eigenvalue[i], factor = p.a + r * (p.b + r * p.c);
-      q[i] *= factor;
-      eigenvalue[i] *= factor * factor;
-      smallest = std::min(smallest, std::abs(q[i]));
-      largest = std::max(largest, std::abs(q[i]));
-    }
-    worst = std::max(worst, largest / smallest);
-  }
-  return worst;
-}
-
-int64_t best_restart(const std::vector<Quintic>& table, int64_t steps, double rounding) {
-  int64_t best = 1;
-  for (int64_t k = 2; k < steps; ++k) {
-    if (restart_condition(table, steps, {k}, rounding) <
-        restart_condition(table, steps, {best}, rounding))
-      best = k;
-  }
-  return best;
 }
 
 }  // namespace draftlab

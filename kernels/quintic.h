@@ -23,18 +23,16 @@ const Quintic& quintic(const std::vector<Quintic>& table, int64_t k);
 //             steps; singular values end between .68 and 1.20
 //   you5      Jiacheng You's, of dion and Emerging-Optimizers
 //   aol4      flash-newton-schulz (Turbo-Muon), made for rows scaled by AOL
-//   pe5_raw   Polar Express as in the paper (arXiv 2505.16932), eight triples; the matrix must have
-//             a spectral norm of at most 1.0001: give it a safety of 1.01 or more
-//   pe5_gns   the first five of pe5_raw divided by 1.05: Gram Newton-Schulz
-//   pe5_102   Polar Express with 2 % safety: modded-nanogpt, dion, nanochat
-//   pe_101    Polar Express with 1 % safety: the authors' repository, ten triples
-//   pe_em     Emerging-Optimizers' rounded form of it, eight triples
-//   cans5     CANS (Grishina et al.), as in Emerging-Optimizers; safety as for pe5_raw
+//   pe5_gns   Gram Newton-Schulz: Polar Express as in the paper (arXiv 2505.16932), the first five
+//             of eight triples, divided by 1.05
+//   cans5     CANS (Grishina et al.), as in Emerging-Optimizers; the matrix must have a spectral
+//             norm of at most 1.0001: give it a safety of 1.01 or more
 //   dsv4_10   DeepSeek-V4: eight steps of kj5 and two that converge
 //   cubic5    five cubics (arXiv 2606.00371)
 //   classic3, classic5   the Taylor polynomials 3/2, -1/2 and 15/8, -10/8, 3/8; any number of steps
-// kj5, classic* and every Polar Express table may be cut at any length; the others only make sense
-// whole. Throws Error for an unknown name, with the known ones, and for aol4_old, with the reason.
+// kj5, you5 and classic* may be cut at any length; the others only make sense whole. What a user
+// chooses from are the orthogonalizers of record/orthogonalizer.h, which name these tables. Throws
+// Error for an unknown name, with the known ones.
 const std::vector<Quintic>& quintic_table(const std::string& name);
 std::vector<std::string> quintic_table_names();
 
@@ -46,16 +44,5 @@ std::vector<std::string> quintic_table_names();
 // steps >= 1, safety >= 0 and 0 < cushion < 1.
 std::vector<Quintic> polar_express_quintics(double lower_bound, int64_t steps, double safety,
                                             double cushion);
-
-// How badly conditioned Gram Newton-Schulz is when X X^T is formed anew before the steps
-// `restarts`: max over steps k and singular values s of |q_k(s)| / min |q_k|, with q_k the product
-// of the step polynomials since the last restart, and the eigenvalues s^2 lowered by `rounding` at
-// every restart (the metric of Dao-AILab/gram-newton-schulz; 4e-4 models fp16). Ascending
-// `restarts` between 1 and steps - 1.
-double restart_condition(const std::vector<Quintic>& table, int64_t steps,
-                         const std::vector<int64_t>& restarts, double rounding = 4e-4);
-
-// The single restart with the smallest restart_condition. REQUIRES: steps >= 2.
-int64_t best_restart(const std::vector<Quintic>& table, int64_t steps, double rounding = 4e-4);
 
 }  // namespace draftlab

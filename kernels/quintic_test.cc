@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "source_dir.h"
+#include "testing/golden_quintics.h"
 
 namespace draftlab {
 namespace {
@@ -28,14 +30,9 @@ struct Published {
   int64_t steps;
 };
 const Published kPublished[] = {
-    {"kj5", "kj5", 5},
-    {"you5", "you5", 5},
-    {"aol4", "aol4", 4},
-    {"pe5_raw_paper", "pe5_raw", 5},
-    {"pe5_gns_div1.05", "pe5_gns", 5},
-    {"pe5_modded_1.02", "pe5_102", 5},
-    {"cans5", "cans5", 5},
-    {"deepseekv4_10", "dsv4_10", 10},
+    {"kj5", "kj5", 5},       {"you5", "you5", 5},
+    {"aol4", "aol4", 4},     {"pe5_gns_div1.05", "pe5_gns", 5},
+    {"cans5", "cans5", 5},   {"deepseekv4_10", "dsv4_10", 10},
     {"cubic5", "cubic5", 5},
 };
 
@@ -71,7 +68,6 @@ TEST(QuinticTable, ChainsHaveTheKnownSlopeValuesAndSafeRange) {
 TEST(QuinticTable, SingularValuesUpToTheKnownLimitStayBelowOneAndAHalf) {
   const Json limits = golden().at("max_safe_sigma");
   std::vector<Published> all(std::begin(kPublished), std::end(kPublished));
-  all.push_back({"pe5_official_101", "pe_101", 5});
   all.push_back({"classic3", "classic3", 12});
   all.push_back({"classic5", "classic5", 10});
   for (const auto& [key, name, steps] : all) {
@@ -80,6 +76,17 @@ TEST(QuinticTable, SingularValuesUpToTheKnownLimitStayBelowOneAndAHalf) {
     for (double x = 0; x < limit - 1e-4; x += 1e-3)
       EXPECT_LT(std::abs(chain(table, steps, x)), 1.5) << name << " at " << x;
     EXPECT_FALSE(std::abs(chain(table, steps, limit + 2e-4)) < 1.5) << name;
+  }
+}
+
+TEST(PolarExpress, IsSafeUpToItsKnownLimit) {
+  const Json limits = golden().at("max_safe_sigma");
+  for (const auto& [key, safety] :
+       {std::pair{"pe5_official_101", 0.01}, {"pe5_modded_1.02", 0.02}}) {
+    const double limit = json_number(limits.at(key), key);
+    const auto table = polar_express_quintics(1e-3, safety == 0.01 ? 10 : 5, safety, 0.02);
+    EXPECT_LT(std::abs(chain(table, 5, limit - 1e-4)), 1.5) << key;
+    EXPECT_FALSE(std::abs(chain(table, 5, limit + 2e-4)) < 1.5) << key;
   }
 }
 
@@ -92,7 +99,6 @@ TEST(QuinticTable, ChainsEndInTheirKnownBands) {
   };
   for (const auto& [name, steps, low, high] : {Band{"kj5", 5, .682, 1.134},
                                                {"you5", 5, .978, 1.032},
-                                               {"pe5_102", 5, .859, 1.141},
                                                {"pe5_gns", 5, .846, 1.124},
                                                {"cans5", 5, .884, 1.120},
                                                {"aol4", 4, .941, 1.050},
@@ -120,22 +126,11 @@ TEST(QuinticTable, EveryChainKeepsTheSignOfEverySingularValue) {
 }
 
 // Emerging-Optimizers' "aol": p(1) = -.994 and negative above .8837, an ascent along the dominant
-// direction that measures of orthogonality do not see.
-TEST(QuinticTable, TheSignFlippingTableIsRefusedWithItsReason) {
-  const Json old = golden().at("tables").at("aol4_old");
-  std::vector<Quintic> table;
-  for (const Json& triple : old.as_array()) {
-    const auto number = [&](int i) { return json_number(triple.as_array()[i], "aol4_old"); };
-    table.push_back({number(0), number(1), number(2)});
-  }
-  EXPECT_NEAR(chain(table, 4, 1), -.9935, 1e-4);
-  try {
-    quintic_table("aol4_old");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("sign"), std::string::npos) << error.what();
-    EXPECT_NE(std::string(error.what()).find("aol4"), std::string::npos) << error.what();
-  }
+// direction that measures of orthogonality do not see. It is no table of ours.
+TEST(QuinticTable, TheEarlierTableOfAolFlipsASign) {
+  EXPECT_NEAR(chain(flipping_aol(), 4, 1), -.9935, 1e-4);
+  EXPECT_LT(chain(flipping_aol(), 4, .89), 0);
+  EXPECT_THROW(quintic_table("aol4_old"), Error);
 }
 
 TEST(QuinticTable, UnknownNamesAreRefusedWithTheKnownOnes) {
@@ -213,20 +208,53 @@ TEST(PolarExpress, ImpossibleSettingsAreRefused) {
   EXPECT_THROW(polar_express_quintics(1e-3, 5, 0, 0), Error);
 }
 
-TEST(GramRestart, EqualsTheGoldenConditions) {
+// How badly conditioned Gram Newton-Schulz is when X X^T is formed anew before the step `restart`
+// (0: never): max over steps k and singular values s of |q_k(s)| / min |q_k|, with q_k the product
+// of the step polynomials since the restart, and the eigenvalues s^2 lowered by 4e-4 there, as fp16
+// rounds (the metric of Dao-AILab/gram-newton-schulz).
+double restart_condition(const std::vector<Quintic>& table, int64_t steps, int64_t restart) {
+  constexpr int kPoints = 10000;
+  constexpr double kRounding = 4e-4;
+  std::vector<double> x(kPoints), eigenvalue(kPoints), q(kPoints);
+  for (int i = 0; i < kPoints; ++i) x[i] = std::pow(10, -10 + 10. * i / (kPoints - 1));
+  double worst = 0;
+  for (int64_t k = 0; k < steps; ++k) {
+    const Quintic& p = quintic(table, k);
+    double smallest = std::numeric_limits<double>::infinity(), largest = 0;
+    for (int i = 0; i < kPoints; ++i) {
+      if (k == 0 || k == restart) {
+        if (k > 0) x[i] *= q[i];
+        eigenvalue[i] = x[i] * x[i] - kRounding;
+        q[i] = 1;
+      }
+      const double r = eigenvalue[i], factor = p.a + r * (p.b + r * p.c);
+      q[i] *= factor;
+      eigenvalue[i] *= factor * factor;
+      smallest = std::min(smallest, std::abs(q[i]));
+      largest = std::max(largest, std::abs(q[i]));
+    }
+    worst = std::max(worst, largest / smallest);
+  }
+  return worst;
+}
+
+// Why "gram_newton_schulz" restarts before step 2 unless told otherwise.
+TEST(GramRestart, TheBestOneOfEachTableIsTheGoldenOne) {
   const Json all = read_json(DRAFTLAB_SOURCE_DIR "/tests/golden/gns_restart.json");
   for (const char* name : {"you5", "pe5_gns", "kj5"}) {
     const auto& table = quintic_table(name);
     const Json& expected = all.at(name);
     // Without a restart the smallest |q| is a cancellation: five digits.
-    expect_relative(restart_condition(table, 5, {}), json_number(expected.at("none"), name), 1e-5,
+    expect_relative(restart_condition(table, 5, 0), json_number(expected.at("none"), name), 1e-5,
                     name);
+    int64_t best = 1;
     for (int64_t k = 1; k <= 4; ++k) {
       const std::string key = "[" + std::to_string(k) + "]";
-      expect_relative(restart_condition(table, 5, {k}), json_number(expected.at(key), name), 1e-8,
-                      name + key);
+      const double condition = restart_condition(table, 5, k);
+      expect_relative(condition, json_number(expected.at(key), name), 1e-8, name + key);
+      if (condition < restart_condition(table, 5, best)) best = k;
     }
-    EXPECT_EQ(best_restart(table, 5), expected.at("best").as_array()[0].as_int64()) << name;
+    EXPECT_EQ(best, expected.at("best").as_array()[0].as_int64()) << name;
   }
 }
 

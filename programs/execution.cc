@@ -13,6 +13,7 @@
 #include "programs/sweep_store.h"
 #include "programs/timing_probe.h"
 #include "programs/worker_program.h"
+#include "record/segment_state.h"
 #include "reports/page/report.h"
 #include "reports/text/words.h"
 #include "runner/estimate.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/number_text.h"
+#include "record/option.h"
 #include "record/update_cost.h"
 #include "runner/terminal_text.h"
 
@@ -21,10 +22,6 @@ std::string shape_text() { return std::to_string(kRows) + " x " + std::to_string
 // "-" where nothing is multiplied.
 std::string count_text(int64_t count) { return count == 0 ? "-" : grouped(count); }
 std::string gflop_text(double flop) { return flop == 0 ? "-" : fixed(flop / 1e9, 0); }
-
-std::string value_text(const Json& value) {
-  return value.is_string() ? std::string(value.get_string()) : canonical(value);
-}
 
 struct MatrixCost {
   std::string state, products, gflop;
@@ -91,7 +88,7 @@ std::string options_text(const OptimizerKind& kind, const OptimizerConfig& defau
     if (!when) continue;
     const Json* value = defaults.find(option.key);
     const std::string head = padded("  " + option.key, longest + 4) +
-                             padded(value_text(value ? *value : option.fallback), 12) + "  ";
+                             padded(option_text(value ? *value : option.fallback), 12) + "  ";
     std::string meaning = option.meaning;
     if (const std::string key = default_follows(kind, option); !key.empty())
       meaning += "; each " + key + " has its own default";
@@ -107,7 +104,7 @@ std::string conventions_text(const OptimizerKind& kind) {
     if (preset.key != "convention") continue;
     std::string changes;
     for (const auto& [option, value] : preset.defaults)
-      changes += (changes.empty() ? "" : ", ") + option + " " + value_text(value);
+      changes += (changes.empty() ? "" : ", ") + option + " " + option_text(value);
     if (is_default(kind, preset)) changes = "the defaults above";
     text += wrapped("  " + preset.value + ": ", preset.summary, kWidth) +
             wrapped("      ", changes, kWidth);

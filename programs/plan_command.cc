@@ -42,7 +42,7 @@ std::string steps_text(const PlanRecord& plan) {
 std::string store_text(const Sweep& sweep, const SweepStore& store, int64_t hidden_size) {
   std::string text = store.planned.folder.string();
   if (!store.built) text = "to be built from " + sweep.store_specification.string() + " in " + text;
-  text += "\n          " + grouped(store.planned.records.value_or(0)) + " sequences, " +
+  text += "\n          " + grouped(store.planned.facts.records.value_or(0)) + " sequences, " +
           (store.built ? "" : "at most about ") + grouped(store.tokens) + " tokens, " +
           bytes_text(store.bytes(hidden_size));
   if (store.built) text += ", hash " + store.planned.hash.substr(0, 16);

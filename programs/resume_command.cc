@@ -5,6 +5,7 @@
 #include "programs/command_line.h"
 #include "programs/commands.h"
 #include "programs/execution.h"
+#include "programs/other_builds.h"
 #include "runner/difference.h"
 #include "store/manifest.h"
 
@@ -63,6 +64,7 @@ int resume_command(const Words& words) {
   const FileLock lock(folder.lock());
   tell_changes(plan);
   check_store(plan, folder);
+  tell_other_builds(folder, plan, std::cout);
   return execute_and_report(folder, plan, jobs);
 }
 

@@ -5,6 +5,7 @@
 #include "programs/command_line.h"
 #include "programs/commands.h"
 #include "programs/execution.h"
+#include "programs/other_builds.h"
 #include "programs/sweep_store.h"
 #include "programs/worker_program.h"
 #include "runner/difference.h"
@@ -18,11 +19,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kHelp[] =
-    "usage: draftlab run SWEEP.json --out DIR [--jobs N] [--store DIR]\n\n"
+    "usage: draftlab run SWEEP.json --out DIR [--jobs N] [--store DIR] [--again]\n\n"
     "Builds the store if it is not there, freezes the plan in DIR/plan.json, runs it, and writes\n"
     "DIR/report/index.html. The same command again goes on where it stopped; what is done is "
-    "kept.\n"
-    "Ctrl-C lets the workers write a checkpoint and ends; a second one kills them.\n\n"
+    "kept; --again trains anew what another build of draftlab has done.\n"
+    "After Ctrl-C the workers write a checkpoint, the report is written as far as it goes, and the\n"
+    "command ends with status 1; a second Ctrl-C kills the workers.\n\n"
     "  draftlab run sweeps/quick.json --out runs/quick\n"
     "  draftlab run sweeps/standard.json --out runs/standard --jobs 2 --store stores/smollm2_600\n";
 
@@ -59,6 +61,7 @@ int run_command(const Words& words) {
   line.option("jobs", "N",
               "workers at once; never changes a result; default: cores / threads of a worker");
   line.option("store", "DIR", "where the store lies or is built; default: DIR/store");
+  line.flag("again", "trains anew what another build of draftlab has done in DIR");
   if (!line.parse(words)) return 0;
   if (!line.given("out")) throw UsageError("--out DIR is missing: where shall the results go?");
   const auto jobs = line.whole_number("jobs", 1, 10000);
@@ -82,6 +85,11 @@ int run_command(const Words& words) {
   if (fs::exists(folder.plan())) {
     require_same(read_first_phase(folder), plan, folder);
     plan = read_plan(folder);
+    if (line.given("again")) {
+      plan = forget_other_builds(folder, plan, std::cout);
+    } else {
+      tell_other_builds(folder, plan, std::cout);
+    }
   } else {
     write_plan(folder.plan(), plan);
   }

@@ -19,21 +19,18 @@ void take_manifest(const StoreManifest& manifest, SweepStore& store) {
   store.built = true;
   store.tokens = manifest.tokens();
   store.planned.hash = manifest.hash();
-  store.planned.mask_token_id = manifest.mask_token_id;
-  store.planned.num_taps = static_cast<int64_t>(manifest.taps.size());
-  store.planned.hidden_size = manifest.hidden_size;
-  store.planned.vocab_size = manifest.vocab_size;
-  store.planned.records = manifest.records();
+  store.planned.facts = manifest.facts();
 }
 
 void take_specification(const StoreSpecification& specification, SweepStore& store) {
-  store.planned.mask_token_id = specification.mask_token_id;
-  store.planned.num_taps = static_cast<int64_t>(specification.taps.size());
-  store.planned.records = specification.prompts.count;
+  StoreFacts& facts = store.planned.facts;
+  facts.mask_token_id = specification.mask_token_id;
+  facts.taps = specification.taps;
+  facts.records = specification.prompts.count;
   double prompt_tokens = 0;
   if (specification.target.format == "made_up") {
-    store.planned.hidden_size = specification.target.made_up.hidden_size;
-    store.planned.vocab_size = specification.target.made_up.vocab_size;
+    facts.hidden_size = specification.target.made_up.hidden_size;
+    facts.vocab_size = specification.target.made_up.vocab_size;
   }
   if (specification.prompts.file.empty()) {
     prompt_tokens =
@@ -74,13 +71,15 @@ void check_same(const StoreManifest& manifest, const StoreSpecification& specifi
 }  // namespace
 
 double SweepStore::tokens_per_sequence() const {
-  return planned.records && *planned.records > 0 ? static_cast<double>(tokens) / *planned.records
-                                                 : 0;
+  return planned.facts.records.value_or(0) > 0
+             ? static_cast<double>(tokens) / *planned.facts.records
+             : 0;
 }
 
 double SweepStore::bytes(int64_t hidden_size) const {
   return static_cast<double>(tokens) *
-         (kBytesPerToken + 2.0 * static_cast<double>(planned.num_taps * hidden_size));
+         (kBytesPerToken +
+          2.0 * static_cast<double>(planned.facts.taps.size()) * static_cast<double>(hidden_size));
 }
 
 SweepStore find_store(const Sweep& sweep, const fs::path& usual,

@@ -9,7 +9,8 @@
 namespace draftlab {
 namespace {
 
-constexpr int64_t kSchema = 3;  // of plan.json and phase_N.json; a reader refuses any other
+// A reader refuses any other, but for a plan.json that only lacks the facts of the store.
+constexpr int64_t kPlanSchema = 4, kPlanWithoutStoreFacts = 3, kPhaseSchema = 3;
 
 JsonArray strings(const std::vector<std::string>& texts) {
   return JsonArray(texts.begin(), texts.end());
@@ -79,12 +80,16 @@ void read_list(Fields& fields, const char* key, Item (*read)(const Json&, const 
 }
 
 JsonObject to_json(const TuningDecision& decision) {
+  const auto choice = choice_of(decision.trials, decision.metric);
+  const bool tie = choice && choice->is_tie();
   JsonArray trials;
   for (const TrialScore& trial : decision.trials) {
-    trials.push_back(JsonObject{{"point", trial.point},
-                                {"finished", trial.finished},
-                                {"diverged", trial.diverged},
-                                {"mean", trial.mean}});
+    JsonObject object{{"point", trial.point},
+                      {"finished", trial.finished},
+                      {"diverged", trial.diverged},
+                      {"mean", trial.mean}};
+    if (tie) object["loss"] = trial.loss;
+    trials.push_back(std::move(object));
   }
   return {{"arm", decision.arm},
           {"metric", decision.metric},
@@ -97,6 +102,7 @@ TrialScore trial_from_json(const Json& value, const std::string& where) {
   Fields fields(value, where);
   TrialScore trial{fields.text("point"), fields.integer("finished"), fields.integer("diverged"),
                    fields.number("mean")};
+  if (fields.has("loss")) trial.loss = fields.number("loss");
   fields.finish();
   return trial;
 }
@@ -124,7 +130,7 @@ void append(PlanRecord& plan, const PlanRecord& phase) {
 PlanRecord read_phase(const std::filesystem::path& file) {
   const Json value = read_json(file);
   Fields fields(value, file.string());
-  require_schema(fields.integer("schema"), kSchema, fields.where("schema"));
+  require_schema(fields.integer("schema"), kPhaseSchema, fields.where("schema"));
   PlanRecord phase;
   read_list(fields, "decisions", decision_from_json, phase.decisions);
   read_list(fields, "runs", run_from_json, phase.runs);
@@ -135,19 +141,30 @@ PlanRecord read_phase(const std::filesystem::path& file) {
 
 }  // namespace
 
+std::optional<Choice> choice_of(const std::vector<TrialScore>& trials, const std::string& metric) {
+  std::vector<Candidate> candidates;
+  for (const TrialScore& trial : trials)
+    candidates.push_back(
+        {static_cast<int64_t>(candidates.size()), trial.diverged, trial.mean, trial.loss});
+  return choose(candidates, lower_is_better(metric));
+}
+
 JsonObject to_json(const PlanRecord& plan) {
-  return {{"schema", kSchema},
-          {"name", plan.name},
-          {"sweep_file", plan.sweep_file},
-          {"sweep", plan.sweep},
-          {"store", plan.store},
-          {"store_folder", plan.store_folder.string()},
-          {"store_hash", plan.store_hash},
-          {"target", JsonObject{{"metric", plan.target.metric}, {"value", plan.target.value}}},
-          {"checkpoint_every", plan.checkpoint_every},
-          {"notices", strings(plan.notices)},
-          {"runs", to_json(plan.runs)},
-          {"segments", to_json(plan.segments)}};
+  JsonObject object{
+      {"schema", plan.store_facts ? kPlanSchema : kPlanWithoutStoreFacts},
+      {"name", plan.name},
+      {"sweep_file", plan.sweep_file},
+      {"sweep", plan.sweep},
+      {"store", plan.store},
+      {"store_folder", plan.store_folder.string()},
+      {"store_hash", plan.store_hash},
+      {"target", JsonObject{{"metric", plan.target.metric}, {"value", plan.target.value}}},
+      {"checkpoint_every", plan.checkpoint_every},
+      {"notices", strings(plan.notices)},
+      {"runs", to_json(plan.runs)},
+      {"segments", to_json(plan.segments)}};
+  if (plan.store_facts) object["store_facts"] = to_json(*plan.store_facts);
+  return object;
 }
 
 void write_plan(const std::filesystem::path& file, const PlanRecord& plan) {
@@ -158,7 +175,8 @@ PlanRecord read_first_phase(const RunFolder& folder) {
   const std::filesystem::path file = folder.plan();
   const Json value = read_json(file);
   Fields fields(value, file.string());
-  require_schema(fields.integer("schema"), kSchema, fields.where("schema"));
+  const int64_t schema = fields.integer("schema");
+  if (schema != kPlanWithoutStoreFacts) require_schema(schema, kPlanSchema, fields.where("schema"));
   PlanRecord plan;
   plan.name = fields.text("name");
   plan.sweep_file = fields.text("sweep_file");
@@ -166,6 +184,9 @@ PlanRecord read_first_phase(const RunFolder& folder) {
   plan.store = fields.any("store");
   plan.store_folder = fields.text("store_folder");
   plan.store_hash = fields.text("store_hash");
+  if (schema == kPlanSchema)
+    plan.store_facts =
+        store_facts_from_json(fields.any("store_facts"), fields.where("store_facts"));
   Fields target(fields.any("target"), fields.where("target"));
   plan.target = {target.text("metric"), target.number("value")};
   target.finish();
@@ -181,7 +202,7 @@ void write_next_phase(const RunFolder& folder, const PlanRecord& phase, PlanReco
   JsonArray decisions;
   for (const TuningDecision& decision : phase.decisions) decisions.push_back(to_json(decision));
   replace_file(folder.phase(plan.phases + 1),
-               pretty(JsonObject{{"schema", kSchema},
+               pretty(JsonObject{{"schema", kPhaseSchema},
                                  {"decisions", std::move(decisions)},
                                  {"runs", to_json(phase.runs)},
                                  {"segments", to_json(phase.segments)}}));

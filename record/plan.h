@@ -1,13 +1,17 @@
 #pragma once
 
 #include <filesystem>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "record/choice.h"
 #include "record/run_folder.h"
 #include "record/segment.h"
+#include "record/store_facts.h"
 
 namespace draftlab {
 
@@ -39,20 +43,26 @@ struct PlannedSegment {
 };
 
 // How one point of an arm's grid did in the trials: the metric of the plan's target (acceptance
-// length without one) on the tuning split at the last step.
+// length without one) and the loss on the tuning split at the last step.
 struct TrialScore {
   std::string point;
   int64_t finished = 0, diverged = 0;  // runs, one a tuning seed
-  double mean = 0;                     // over the finished ones; NaN: there are none
+  // Over the finished ones; NaN: there are none. The loss is on disk only where it had a tie to
+  // break.
+  double mean = std::numeric_limits<double>::quiet_NaN();
+  double loss = std::numeric_limits<double>::quiet_NaN();
 };
 
-// What the trials of an arm led to, and the numbers that decided (runner/tuning.h has the rule).
+// What the trials of an arm led to, and the numbers that decided (record/choice.h has the rule).
 struct TuningDecision {
   std::string arm, metric;
   std::vector<TrialScore> trials;  // all that had run by then
   std::string best;                // point; "" where every run of the arm diverged
   std::string extended;            // new point to try, because `best` lies on an edge; or ""
 };
+
+// The choice among trials (an index is one into `trials`); nothing where none has a number.
+std::optional<Choice> choice_of(const std::vector<TrialScore>& trials, const std::string& metric);
 
 // What is to run: resolved once, frozen before anything of it runs, never derived from the sweep
 // file again. A plan with tuning grows by phases, each frozen when the one before it has ended.
@@ -63,6 +73,8 @@ struct PlanRecord {
   Json store;                          // the store's specification (or {"folder":...}) as read
   std::filesystem::path store_folder;  // absolute
   std::string store_hash;              // identity of the store; "" in a plan that is only shown
+  // What the store was when the plan was frozen; nothing in a plan of an older version.
+  std::optional<StoreFacts> store_facts;
   TargetLevel target;
   int64_t checkpoint_every = 100;
   std::vector<PlannedSegment> segments;  // parents before children

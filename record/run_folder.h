@@ -11,7 +11,8 @@ namespace draftlab {
 // Throws Error for a file that another version of draftlab wrote.
 void require_schema(int64_t schema, int64_t ours, const std::string& where);
 
-// Every path of a result folder is made and parsed here (docs/run_folder.md).
+// Every path of a result folder but the tables of its report, which reports/page/report.cc names, is
+// made and parsed here (docs/run_folder.md).
 class RunFolder {
  public:
   explicit RunFolder(std::filesystem::path root) : root_(std::move(root)) {}
@@ -29,9 +30,6 @@ class RunFolder {
   std::filesystem::path segments() const { return root_ / "segments"; }
   std::filesystem::path report() const { return root_ / "report"; }
   std::filesystem::path report_page() const { return report() / "index.html"; }
-  std::filesystem::path runs_csv() const { return report() / "runs.csv"; }
-  std::filesystem::path evaluations_csv() const { return report() / "evaluations.csv"; }
-  std::filesystem::path updates_csv() const { return report() / "updates.csv"; }
 
  private:
   std::filesystem::path root_;
@@ -43,6 +41,7 @@ class SegmentFolder {
   SegmentFolder(const RunFolder& run, const std::string& id) : root_(run.segments() / id) {}
   explicit SegmentFolder(std::filesystem::path root) : root_(std::move(root)) {}
   const std::filesystem::path& root() const { return root_; }
+  std::string id() const { return root_.filename(); }  // of the segment
   std::filesystem::path task() const { return root_ / "segment.json"; }
   std::filesystem::path metrics() const { return root_ / "metrics.jsonl"; }
   std::filesystem::path outcome() const {

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "record/run_folder.h"
+#include "record/schedule.h"
 
 namespace draftlab {
 namespace {
@@ -29,7 +30,7 @@ TrainingConfig read_training(Fields& fields) {
   require_at_least(config.steps, 1, fields.where("steps"));
   require_at_least(config.sequences_per_step, 1, fields.where("sequences_per_step"));
   require_at_least(config.anchors, 1, fields.where("anchors"));
-  require_one_of(config.schedule, {"cosine", "constant"}, fields.where("schedule"));
+  require_one_of(config.schedule, schedule_names(), fields.where("schedule"));
   require_between(config.warmup, 0, 1, fields.where("warmup"));
   require_at_least(config.clip, 0, fields.where("clip"));
   require_at_least(config.gamma, 0, fields.where("gamma"));

@@ -150,6 +150,44 @@ TEST(Plan, ReadsBackWhatWasWrittenAndRefusesAnEditedSegment) {
   fs::remove_all(folder.root());
 }
 
+TEST(Plan, KeepsTheFactsOfItsStoreAndReadsOneOfAnOlderVersionWithout) {
+  const RunFolder folder(fs::temp_directory_path() /
+                         ("draftlab_plan_facts_test_" + std::to_string(::getpid())));
+  fs::create_directory(folder.root());
+  PlanRecord plan{.name = "s", .sweep = JsonObject{}, .store = JsonObject{}};
+  plan.store_facts = StoreFacts{.target_name = "SmolLM2-135M-Instruct",
+                                .target_architecture = "llama",
+                                .target_sha256 = "ab",
+                                .tokenizer_sha256 = "cd",
+                                .responses = "greedy",
+                                .taps = {1, 14, 27},
+                                .mask_token_id = 17,
+                                .target_layers = 30,
+                                .hidden_size = 576,
+                                .vocab_size = 49152,
+                                .records = 240,
+                                .tokens = 30000,
+                                .response_tokens = 20000,
+                                .looped_share = 0.02};
+  write_plan(folder.plan(), plan);
+  EXPECT_EQ(read_plan(folder).store_facts, plan.store_facts);
+  // What is not known stays so.
+  plan.store_facts->vocab_size = plan.store_facts->records = std::nullopt;
+  write_plan(folder.plan(), plan);
+  EXPECT_EQ(read_plan(folder).store_facts, plan.store_facts);
+  Json old = read_json(folder.plan());
+  old.as_object().erase("store_facts");
+  old.as_object()["schema"] = 3;
+  replace_file(folder.plan(), pretty(old));
+  EXPECT_EQ(read_plan(folder).store_facts, std::nullopt);
+  old.as_object()["schema"] = 5;
+  replace_file(folder.plan(), pretty(old));
+  EXPECT_THAT(
+      [&] { read_plan(folder); },
+      ThrowsMessage<Error>(HasSubstr("schema: is 5, and this version of draftlab reads 4")));
+  fs::remove_all(folder.root());
+}
+
 TEST(Plan, GrowsByPhasesThatReadBackWithWhatDecided) {
   const RunFolder folder(fs::temp_directory_path() /
                          ("draftlab_phase_test_" + std::to_string(::getpid())));

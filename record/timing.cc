@@ -51,15 +51,6 @@ JsonObject without_rates(JsonObject options) {
   return options;
 }
 
-JsonObject machine_from_json(const Json& value, const std::string& where) {
-  Fields fields(value, where);
-  for (const char* key : {"vector_instructions", "device", "cpu"}) fields.text(key);
-  for (const char* key : {"cores", "threads"})
-    require_at_least(static_cast<double>(fields.integer(key)), 1, fields.where(key));
-  fields.finish();
-  return value.as_object();
-}
-
 }  // namespace
 
 std::vector<StepTimes> Timing::samples() const {
@@ -85,7 +76,7 @@ void write_timing(const std::filesystem::path& file, const Timing& timing) {
                                        {"gradient_bytes", timing.gradient_bytes},
                                        {"optimizer_bytes", timing.optimizer_bytes},
                                        {"peak_memory_bytes", timing.peak_memory_bytes},
-                                       {"machine", timing.machine}}));
+                                       {"machine", to_json(timing.machine)}}));
 }
 
 std::optional<Timing> read_timing(const std::filesystem::path& file) {
@@ -110,7 +101,9 @@ std::optional<Timing> read_timing(const std::filesystem::path& file) {
   timing.gradient_bytes = bytes_of(fields, "gradient_bytes");
   timing.optimizer_bytes = bytes_of(fields, "optimizer_bytes");
   timing.peak_memory_bytes = bytes_of(fields, "peak_memory_bytes");
-  timing.machine = machine_from_json(fields.any("machine"), fields.where("machine"));
+  Fields machine(fields.any("machine"), fields.where("machine"));
+  timing.machine = read_machine(machine);
+  machine.finish();
   fields.finish();
   return timing;
 }

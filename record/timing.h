@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "record/machine.h"
 #include "record/segment.h"
 
 namespace draftlab {
@@ -32,8 +32,7 @@ struct Timing {
   int64_t period = 1;
   int64_t weight_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;
   int64_t peak_memory_bytes = 0;  // largest resident set of the process, loading included
-  JsonObject machine;  // "vector_instructions", "device", "cpu", "cores", "threads", as in
-                       // provenance.json
+  Machine machine;
 
   // The mean step of each period.
   std::vector<StepTimes> samples() const;

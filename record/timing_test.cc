@@ -34,11 +34,7 @@ class TimingFile : public ::testing::Test {
     timing.gradient_bytes = 101;
     timing.optimizer_bytes = 202;
     timing.peak_memory_bytes = 1 << 30;
-    timing.machine = {{"vector_instructions", "AVX2"},
-                      {"device", "cpu"},
-                      {"cpu", "Synthetic 9000"},
-                      {"cores", 2},
-                      {"threads", 1}};
+    timing.machine = {"AVX2", "cpu", "Synthetic 9000", 2, 1};
     return timing;
   }
 

@@ -17,16 +17,16 @@ std::string seeds_text(const Seeds& seeds) {
 
 DrafterConfig fitting_drafter(const SweepArm& arm, const PlannedStore& store) {
   const std::string& where = arm.drafter_where;
-  const DrafterConfig drafter =
-      parse_drafter_config(arm.drafter, where, store.mask_token_id, store.num_taps);
+  const DrafterConfig drafter = parse_drafter_config(arm.drafter, where, store.facts.mask_token_id,
+                                                     static_cast<int64_t>(store.facts.taps.size()));
   const auto same = [&](const char* key, int64_t value, const std::optional<int64_t>& target) {
     if (!target || value == *target) return;
     throw Error(where + "." + key, "is " + std::to_string(value) +
                                        ", but the target of the store " + store.folder.string() +
                                        " has " + std::to_string(*target));
   };
-  same("hidden_size", drafter.hidden_size, store.hidden_size);
-  same("vocab_size", drafter.vocab_size, store.vocab_size);
+  same("hidden_size", drafter.hidden_size, store.facts.hidden_size);
+  same("vocab_size", drafter.vocab_size, store.facts.vocab_size);
   return drafter;
 }
 
@@ -38,17 +38,17 @@ void check_split(const Sweep& sweep, const PlannedStore& store, std::vector<std:
                 "is " + std::to_string(arm.training.sequences_per_step) + ", but split.train has " +
                     std::to_string(split.train) + " sequences");
   }
-  if (!store.records) return;
+  if (!store.facts.records) return;
   const int64_t wanted = split.train + split.tuning + split.held_out;
-  if (wanted > *store.records) {
-    throw Error(sweep.file.string() + ": split", "train + tuning + held_out is " +
-                                                     std::to_string(wanted) + ", but the store " +
-                                                     store.folder.string() + " has " +
-                                                     std::to_string(*store.records) + " sequences");
+  if (wanted > *store.facts.records) {
+    throw Error(sweep.file.string() + ": split",
+                "train + tuning + held_out is " + std::to_string(wanted) + ", but the store " +
+                    store.folder.string() + " has " + std::to_string(*store.facts.records) +
+                    " sequences");
   }
-  if (wanted < *store.records) {
+  if (wanted < *store.facts.records) {
     notices.push_back("the split uses " + std::to_string(wanted) + " of the store's " +
-                      std::to_string(*store.records) + " sequences");
+                      std::to_string(*store.facts.records) + " sequences");
   }
 }
 
@@ -82,6 +82,7 @@ PlanRecord make_phase(const Sweep& sweep, const PlannedStore& store,
   plan.store = store.specification;
   plan.store_folder = store.folder;
   plan.store_hash = store.hash;
+  plan.store_facts = store.facts;
   plan.target = sweep.target;
   plan.checkpoint_every = sweep.checkpoint_every;
   plan.notices = sweep.notices;

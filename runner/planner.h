@@ -2,13 +2,13 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/json.h"
 #include "record/plan.h"
+#include "record/store_facts.h"
 #include "runner/sweep.h"
 
 namespace draftlab {
@@ -18,11 +18,7 @@ struct PlannedStore {
   std::filesystem::path folder;  // absolute
   Json specification;            // as read; {"folder": ...} where only the built store is known
   std::string hash;              // identity of the data; "" until it is built
-  int64_t mask_token_id = 0;
-  int64_t num_taps = 0;
-  std::optional<int64_t> hidden_size;  // of the target; where known
-  std::optional<int64_t> vocab_size;
-  std::optional<int64_t> records;  // sequences
+  StoreFacts facts;
 };
 
 // The segments of a plan, each once: two runs that agree up to a step share the segments up to it

@@ -148,8 +148,8 @@ TEST(Planner, EverySweepFileOfTheProjectHasAPlan) {
     const Sweep sweep = read_sweep(entry.path());
     const Json specification = read_json(sweep.store_specification);
     PlannedStore store = example_store();
-    store.num_taps = static_cast<int64_t>(specification.at("taps").as_array().size());
-    store.hidden_size = store.vocab_size = store.records = std::nullopt;
+    store.facts = {};
+    store.facts.taps.resize(specification.at("taps").as_array().size());
     const PlanRecord plan = make_plan(sweep, store);
     EXPECT_THAT(plan.notices, ::testing::Not(::testing::Contains(HasSubstr("the same training"))))
         << sweep.name;

@@ -5,21 +5,19 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "record/progress.h"
+#include "record/segment_state.h"
 
 namespace draftlab {
 namespace {
 
-// The last step known of a segment without an outcome.
-int64_t last_step(const SegmentFolder& folder) {
+// The last step known of a segment whose worker ended without an outcome.
+int64_t last_step(const SegmentFolder& folder, int64_t from_step) {
   const auto progress = read_progress(folder.progress());
-  return std::max(progress ? progress->step : 0, folder.last_checkpoint().value_or(0));
+  return std::max({read_segment_state(folder, from_step).step, progress ? progress->step : 0,
+                   folder.last_checkpoint().value_or(0)});
 }
 
 }  // namespace
-
-bool is_result(OutcomeKind kind) {
-  return kind == OutcomeKind::kDone || kind == OutcomeKind::kDiverged;
-}
 
 bool ScheduleResult::all_finished(const PlanRecord& plan) const {
   for (const PlannedSegment& segment : plan.segments) {
@@ -38,14 +36,8 @@ std::unordered_map<std::string, Outcome> read_outcomes(const RunFolder& folder,
                                                        const PlanRecord& plan) {
   std::unordered_map<std::string, Outcome> outcomes;
   for (const PlannedSegment& segment : plan.segments) {
-    try {
-      const auto outcome = read_outcome(SegmentFolder(folder, segment.id).outcome(), segment.id);
-      if (outcome) outcomes.emplace(segment.id, *outcome);
-    } catch (const Error& error) {
-      Outcome broken;
-      broken.reason = error.what();
-      outcomes.emplace(segment.id, broken);
-    }
+    const auto outcome = outcome_on_disk(SegmentFolder(folder, segment.id));
+    if (outcome) outcomes.emplace(segment.id, *outcome);
   }
   return outcomes;
 }
@@ -116,7 +108,8 @@ void Scheduler::start(size_t segment) {
 void Scheduler::wait_a_little() {
   constexpr double kSeconds = 0.25;  // how often progress is looked at
   if (const auto exit = launcher_.wait_any(kSeconds)) {
-    end(index_.at(exit->segment), outcome_of(SegmentFolder(folder_, exit->segment), *exit));
+    const size_t segment = index_.at(exit->segment);
+    end(segment, outcome_of(segment, *exit));
   }
   progress_.tick(options_.now());
 }
@@ -134,12 +127,14 @@ void Scheduler::stop_workers() {
   }
 }
 
-Outcome Scheduler::outcome_of(const SegmentFolder& folder, const WorkerExit& exit) const {
+Outcome Scheduler::outcome_of(size_t segment, const WorkerExit& exit) const {
+  const PlannedSegment& planned = plan_.segments[segment];
+  const SegmentFolder folder(folder_, planned.id);
+  if (auto written = outcome_on_disk(folder)) return *std::move(written);
   Outcome outcome;
   outcome.segment = exit.segment;
-  outcome.step = last_step(folder);
   try {
-    if (const auto written = read_outcome(folder.outcome(), exit.segment)) return *written;
+    outcome.step = last_step(folder, planned.config.from_step);
   } catch (const Error& error) {
     outcome.reason = error.what();
     return outcome;

@@ -33,9 +33,6 @@ struct ScheduleResult {
   bool all_finished(const PlanRecord& plan) const;
 };
 
-// Done and diverged are results, which nothing runs again.
-bool is_result(OutcomeKind kind);
-
 // The outcomes on disk. One that cannot be read counts as failed, with the reason.
 std::unordered_map<std::string, Outcome> read_outcomes(const RunFolder& folder,
                                                        const PlanRecord& plan);
@@ -55,7 +52,7 @@ class Scheduler {
   void end(size_t segment, Outcome outcome);
   void wait_a_little();
   void stop_workers();
-  Outcome outcome_of(const SegmentFolder& folder, const WorkerExit& exit) const;
+  Outcome outcome_of(size_t segment, const WorkerExit& exit) const;
 
   const RunFolder& folder_;
   const PlanRecord& plan_;

@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
+#include "record/option.h"
+#include "record/schedule.h"
 
 namespace draftlab {
 namespace {
@@ -26,13 +28,13 @@ int64_t read_at(const Json& value, const TrainingConfig& training, const std::st
     if (fields.has("training") == fields.has("warmup")) {
       throw Error(where, "give a step, {\"training\": SHARE} or {\"warmup\": SHARE}");
     }
-    const double steps = static_cast<double>(training.steps);
     const char* of = fields.has("training") ? "training" : "warmup";
     const double share = fields.number(of);
     fields.finish();
     require_between(share, 0, 1, fields.where(of));
-    step =
-        std::floor(share * (fields.has("training") ? steps : std::floor(training.warmup * steps)));
+    const int64_t steps =
+        fields.has("training") ? training.steps : schedule_of(training).warmup_end;
+    step = std::floor(share * static_cast<double>(steps));
   } else {
     const Json wrapped = JsonObject{{"at", value}};
     step = static_cast<double>(Fields(wrapped, where).integer("at"));
@@ -106,10 +108,6 @@ std::vector<Stage> read_switch(const Json& value, const Stage& before,
   return stages;
 }
 
-std::string plain_text(const Json& value) {
-  return value.is_string() ? std::string(value.get_string()) : canonical(value);
-}
-
 // "learning_rate" -> "lr", "adamw.learning_rate" -> "adamw.lr"
 std::string short_key(const std::string& key) {
   constexpr std::string_view kLong = "learning_rate";
@@ -134,7 +132,7 @@ void add_labels(const std::vector<ArmPoint>& points, size_t s, std::vector<Label
     }
     for (const std::string& key : keys) {
       if (const Json* value = stage.optimizer.find(key))
-        labels[i].emplace_back(prefix + short_key(key), plain_text(*value));
+        labels[i].emplace_back(prefix + short_key(key), option_text(*value));
     }
   }
 }

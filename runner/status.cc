@@ -6,9 +6,8 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
-#include "record/metrics.h"
-#include "record/outcome.h"
 #include "record/progress.h"
+#include "record/segment_state.h"
 #include "runner/terminal_text.h"
 #include "runner/worker_lock.h"
 
@@ -26,40 +25,31 @@ struct SegmentStatus {
 SegmentStatus segment_status(const SegmentFolder& folder, int64_t from_step) {
   SegmentStatus status;
   status.step = from_step;
-  if (!std::filesystem::exists(folder.task())) {
-    status.state = "waiting";
-    return status;
-  }
   // Asked before the outcome is read: a worker that ends in between has then written it.
   const bool lives = worker_lives(folder.lock());
   try {
-    if (std::filesystem::exists(folder.metrics())) {
-      const Metrics metrics = read_metrics(folder.metrics());
-      for (const StepRow& row : metrics.steps) {
-        status.step = std::max(status.step, row.step);
-        status.train_seconds += row.data_seconds + row.model_seconds + row.optimizer_seconds;
-      }
-      for (const EvaluationRow& row : metrics.evaluations) {
-        if (row.split != "held_out") continue;
-        status.val_loss = row.loss;
-        status.acceptance_length = row.acceptance_length;
-      }
+    const SegmentState state = read_segment_state(folder, from_step);
+    status.step = state.step;
+    for (const StepRow& row : state.metrics.steps)
+      status.train_seconds += row.data_seconds + row.model_seconds + row.optimizer_seconds;
+    for (const EvaluationRow& row : state.metrics.evaluations) {
+      if (row.split != "held_out") continue;
+      status.val_loss = row.loss;
+      status.acceptance_length = row.acceptance_length;
     }
-    if (const auto outcome = read_outcome(folder.outcome(), folder.root().filename())) {
-      status.state = outcome_name(outcome->kind);
-      status.reason = outcome->reason;
-      status.step = std::max(status.step, outcome->step);
+    if (state.outcome) {
+      status.state = outcome_name(state.outcome->kind);
+      status.reason = state.outcome->reason;
       return status;
     }
+    status.state = !state.started ? "waiting" : lives ? "running" : "interrupted";
   } catch (const Error& error) {
     status.state = "failed";
     status.reason = error.what();
     return status;
   }
-  status.state = lives ? "running" : "interrupted";
-  if (const auto progress = read_progress(folder.progress()); lives && progress) {
+  if (const auto progress = read_progress(folder.progress()); lives && progress)
     status.step = std::max(status.step, progress->step);
-  }
   return status;
 }
 

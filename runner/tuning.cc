@@ -2,28 +2,31 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "base/number_text.h"
+#include "record/choice.h"
 #include "record/metrics.h"
 #include "record/outcome.h"
 
 namespace draftlab {
 namespace {
 
-const std::string& metric_of(const TargetLevel& target) {
-  static const std::string usual = "acceptance_length";
-  return target.metric.empty() ? usual : target.metric;
+std::string metric_of(const TargetLevel& target) {
+  return target.metric.empty() ? kUsualMetric : target.metric;
 }
 
-// At the planned last step on the tuning split; NaN if the run never got there.
-double final_value(const RunFolder& folder, const PlannedRun& run, const std::string& metric,
-                   int64_t last_step) {
-  const std::filesystem::path file = SegmentFolder(folder, run.segments.back()).metrics();
-  for (const EvaluationRow& row : read_metrics(file).evaluations) {
-    if (row.step != last_step || row.split != "tuning") continue;
-    return metric == "val_loss" ? row.loss : row.acceptance_length;
+// The evaluation at the planned last step on the tuning split; without numbers if the run never got
+// there.
+EvaluationRow final_evaluation(const SegmentFolder& folder, const Outcome& outcome,
+                               int64_t last_step) {
+  for (EvaluationRow& row : read_metrics(folder.metrics(), outcome.metrics_sha256).evaluations) {
+    if (row.step == last_step && row.split == "tuning") return row;
   }
-  return NAN;
+  EvaluationRow none;
+  none.loss = none.acceptance_length = NAN;
+  return none;
 }
 
 const TrialScore* find(const std::vector<TrialScore>& scores, const std::string& point) {
@@ -32,23 +35,16 @@ const TrialScore* find(const std::vector<TrialScore>& scores, const std::string&
   return found == scores.end() ? nullptr : &*found;
 }
 
-// Null where nothing finished. A mean of NaN never wins.
+// Null where nothing finished.
 const ArmPoint* best_point(const std::vector<ArmPoint>& points,
-                           const std::vector<TrialScore>& scores, bool lower_is_better) {
-  const ArmPoint* best = nullptr;
-  const TrialScore* of_best = nullptr;
+                           const std::vector<TrialScore>& scores, const std::string& metric) {
+  std::vector<TrialScore> in_order;  // of the points
   for (const ArmPoint& point : points) {
     const TrialScore* score = find(scores, point.label);
-    if (score == nullptr || std::isnan(score->mean)) continue;
-    const bool wins =
-        best == nullptr || score->diverged < of_best->diverged ||
-        (score->diverged == of_best->diverged &&
-         (lower_is_better ? score->mean < of_best->mean : score->mean > of_best->mean));
-    if (!wins) continue;
-    best = &point;
-    of_best = score;
+    in_order.push_back(score == nullptr ? TrialScore() : *score);
   }
-  return best;
+  const std::optional<Choice> choice = choice_of(in_order, metric);
+  return choice ? &points[choice->best] : nullptr;
 }
 
 const OptimizerConfig& optimizer_of(const ArmPoint& point) { return point.stages.back().optimizer; }
@@ -121,10 +117,10 @@ struct ArmState {
 };
 
 ArmState replay(const SweepArm& arm, const std::vector<TrialScore>& scores, int64_t extend,
-                bool lower_is_better) {
+                const std::string& metric) {
   ArmState state{arm.points};
   for (int64_t extensions = 0;; ++extensions) {
-    const ArmPoint* best = best_point(state.points, scores, lower_is_better);
+    const ArmPoint* best = best_point(state.points, scores, metric);
     if (best == nullptr) return state;
     state.any = true;
     state.best = best - state.points.data();
@@ -143,8 +139,9 @@ ArmState replay(const SweepArm& arm, const std::vector<TrialScore>& scores, int6
 }  // namespace
 
 std::vector<ArmTrials> read_trials(const RunFolder& folder, const PlanRecord& plan) {
-  const std::string& metric = metric_of(plan.target);
+  const std::string metric = metric_of(plan.target);
   std::vector<ArmTrials> arms;
+  std::map<std::pair<std::string, std::string>, std::vector<EvaluationRow>> ends;  // by arm, point
   for (const PlannedRun& run : plan.runs) {
     if (run.phase != kTrial) continue;
     auto arm = std::ranges::find_if(arms, [&](const auto& each) { return each.arm == run.arm; });
@@ -154,24 +151,33 @@ std::vector<ArmTrials> read_trials(const RunFolder& folder, const PlanRecord& pl
     if (score == arm->scores.end()) score = arm->scores.insert(score, {run.point});
     const auto segment = std::ranges::find_if(
         plan.segments, [&](const auto& each) { return each.id == run.segments.back(); });
-    const auto outcome =
-        read_outcome(SegmentFolder(folder, run.segments.back()).outcome(), run.segments.back());
+    const SegmentFolder last(folder, segment->id);
+    const auto outcome = read_outcome(last.outcome(), segment->id);
     if (!outcome || outcome->kind != OutcomeKind::kDone) {
       ++score->diverged;
       continue;
     }
     ++score->finished;
-    score->mean += final_value(folder, run, metric, segment->config.training.steps);  // a sum yet
+    ends[{run.arm, run.point}].push_back(
+        final_evaluation(last, *outcome, segment->config.training.steps));
   }
   for (ArmTrials& arm : arms) {
-    for (TrialScore& score : arm.scores) score.mean /= static_cast<double>(score.finished);
+    for (TrialScore& score : arm.scores) {
+      std::vector<double> values, losses;
+      for (const EvaluationRow& row : ends[{arm.arm, score.point}]) {
+        losses.push_back(row.loss);
+        values.push_back(metric == "val_loss" ? row.loss : row.acceptance_length);
+      }
+      score.mean = mean_of(std::move(values));
+      score.loss = mean_of(std::move(losses));
+    }
   }
   return arms;
 }
 
 std::optional<PlanRecord> next_phase(const Sweep& sweep, const PlannedStore& store,
                                      const std::vector<ArmTrials>& trials) {
-  const std::string& metric = metric_of(sweep.target);
+  const std::string metric = metric_of(sweep.target);
   Sweep more = sweep, final = sweep;
   more.arms.clear();
   final.arms.clear();
@@ -181,7 +187,7 @@ std::optional<PlanRecord> next_phase(const Sweep& sweep, const PlannedStore& sto
         std::ranges::find_if(trials, [&](const auto& each) { return each.arm == arm.name; });
     const std::vector<TrialScore> scores =
         own == trials.end() ? std::vector<TrialScore>() : own->scores;
-    const ArmState state = replay(arm, scores, sweep.tuning->extend, metric == "val_loss");
+    const ArmState state = replay(arm, scores, sweep.tuning->extend, metric);
     decisions.push_back({arm.name, metric, scores, state.any ? state.points[state.best].label : "",
                          state.extended ? state.points.back().label : ""});
     if (!state.any) continue;
@@ -217,6 +223,14 @@ std::string text_of(const TuningDecision& decision) {
     text += decision.best + " is best of " + std::to_string(decision.trials.size()) + ", ";
   }
   text += decision.metric + " " + significant(best->mean, 4) + " on the tuning split";
+  if (const auto choice = choice_of(decision.trials, decision.metric); choice && choice->is_tie()) {
+    const size_t others = choice->tied.size() - 1;
+    text += choice->tied.size() == decision.trials.size() ? ", as have all of them"
+            : others == 1                                 ? ", as has 1 more"
+                          : ", as have " + std::to_string(others) + " more";
+    text += choice->by_loss ? ": the lower loss decides, " + number_text(best->loss)
+                            : ": nothing tells them apart, and the first is taken";
+  }
   if (!decision.extended.empty())
     text += "; it lies on the edge, so " + decision.extended + " is tried";
   return text;

@@ -12,12 +12,11 @@
 namespace draftlab {
 
 // The tuning protocol. Every arm runs each point of its grid on the tuning seeds. Its best point is
-// the one with the best mean of the target's metric (acceptance length without a target) on the
-// tuning split at the last step, among those with the fewest diverged runs; the earlier one where
-// two tie. If that point has the smallest or largest learning rate of its row (the points that
-// agree in everything else), the arm tries one more, as far beyond as the last two are apart
-// (their ratio), up to `extend` times. Then the best point runs with fresh seeds, and only those
-// runs are reported.
+// chosen as record/choice.h says, by the target's metric (acceptance length without a target) on
+// the tuning split at the last step. If that point has the smallest or largest learning rate of its
+// row (the points that agree in everything else), the arm tries one more, as far beyond as the last
+// two are apart (their ratio), up to `extend` times. Then the best point runs with fresh seeds, and
+// only those runs are reported.
 
 // The finished trials of a plan, by arm and point; read from the runs' metrics.
 struct ArmTrials {

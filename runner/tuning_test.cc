@@ -113,6 +113,48 @@ TEST(Tuning, TheDecisionHasTheNumbersThatDecided) {
             "the edge, so lr=0.008 is tried");
 }
 
+TEST(Tuning, TheLossBreaksATieOnTheMetricAndTheDecisionSaysSo) {
+  std::vector<ArmTrials> trials =
+      trials_of({{"lr=0.001", 1.2}, {"lr=0.002", 1.4}, {"lr=0.004", 1.4}});
+  trials[0].scores[1].loss = 3.25;
+  trials[0].scores[2].loss = 3.5;
+  auto phase = next_phase(tuned_sweep(), example_store(), trials);
+  EXPECT_THAT(runs_of(phase)[0], "final: adamw lr=0.002 seed=1");
+  EXPECT_EQ(text_of(phase->decisions[0]),
+            "adamw: lr=0.002 is best of 3, acceptance_length 1.400 on the tuning split, as has 1 "
+            "more: the lower loss decides, 3.25");
+  std::swap(trials[0].scores[1].loss, trials[0].scores[2].loss);
+  phase = next_phase(tuned_sweep({{"/tuning/extend", "0"}}), example_store(), trials);
+  EXPECT_THAT(runs_of(phase)[0], "final: adamw lr=0.004 seed=1");
+}
+
+TEST(Tuning, TheFirstPointIsTakenWhereNothingTellsThePointsApart) {
+  std::vector<ArmTrials> trials = trials_of({{"lr=0.001", 1}, {"lr=0.002", 1}, {"lr=0.004", 1}});
+  for (TrialScore& score : trials[0].scores) score.loss = 4;
+  const auto phase = next_phase(tuned_sweep({{"/tuning/extend", "0"}}), example_store(), trials);
+  EXPECT_THAT(runs_of(phase)[0], "final: adamw lr=0.001 seed=1");
+  EXPECT_THAT(text_of(phase->decisions[0]),
+              HasSubstr("as have all of them: nothing tells them apart, and the first is taken"));
+}
+
+TEST(Tuning, TheLossesOfATieAreFrozenWithTheDecisionAndNoOthers) {
+  for (const double third : {1.4, 1.3}) {
+    const ScratchFolder scratch;
+    const RunFolder folder(scratch.path());
+    const Sweep sweep = tuned_sweep({{"/tuning/extend", "0"}});
+    PlanRecord plan = make_plan(sweep, example_store());
+    write_plan(folder.plan(), plan);
+    std::vector<ArmTrials> trials =
+        trials_of({{"lr=0.001", 1.2}, {"lr=0.002", 1.4}, {"lr=0.004", third}});
+    for (TrialScore& score : trials[0].scores) score.loss = 4;
+    write_next_phase(folder, *next_phase(sweep, example_store(), trials), plan);
+    const TuningDecision read = read_plan(folder).decisions[0];
+    EXPECT_EQ(read.best, "lr=0.002");
+    EXPECT_EQ(read.trials[1].loss == 4, third == 1.4);
+    EXPECT_EQ(text_of(read), text_of(plan.decisions[0]));
+  }
+}
+
 TEST(Tuning, OnlyTheLearningRateIsExtendedAndInTheRowOfTheBestPoint) {
   const Sweep sweep = tuned_sweep(
       {{"/arms/0/optimizer",
@@ -162,6 +204,7 @@ TEST(Tuning, TrialsAreReadFromTheLastStepOfTheTuningSplit) {
         EvaluationRow row;
         row.step = step;
         row.split = split;
+        row.loss = row.split == "tuning" && step == 100 ? 9 - static_cast<double>(i) : 0;
         row.acceptance_length =
             1 + static_cast<double>(i) + (row.split == "tuning" && step == 100 ? 0.5 : 100);
         log.add(row);
@@ -177,6 +220,7 @@ TEST(Tuning, TrialsAreReadFromTheLastStepOfTheTuningSplit) {
   ASSERT_EQ(trials[0].scores.size(), 3u);
   EXPECT_EQ(trials[0].scores[0].point, "lr=0.001");
   EXPECT_DOUBLE_EQ(trials[0].scores[0].mean, 2);  // of 1.5 and 2.5
+  EXPECT_DOUBLE_EQ(trials[0].scores[0].loss, 8.5);
   EXPECT_DOUBLE_EQ(trials[0].scores[2].mean, 5.5);
   EXPECT_EQ(trials[0].scores[2].diverged, 1);
 }

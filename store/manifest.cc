@@ -84,6 +84,23 @@ int64_t StoreManifest::bytes() const {
                          [](int64_t sum, const ShardEntry& shard) { return sum + shard.bytes; });
 }
 
+StoreFacts StoreManifest::facts() const {
+  return {.target_name = target_name,
+          .target_architecture = target_architecture,
+          .target_sha256 = target_sha256,
+          .tokenizer_sha256 = tokenizer_sha256,
+          .responses = responses,
+          .taps = taps,
+          .mask_token_id = mask_token_id,
+          .target_layers = target_layers,
+          .hidden_size = hidden_size,
+          .vocab_size = vocab_size,
+          .records = records(),
+          .tokens = tokens(),
+          .response_tokens = response_tokens(),
+          .looped_share = looped_share};
+}
+
 std::string StoreManifest::hash() const {
   JsonObject object = to_json(*this);
   object.erase("target_file");

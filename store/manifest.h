@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "record/store_facts.h"
 
 namespace draftlab {
 
@@ -52,6 +53,7 @@ struct StoreManifest {
   int64_t tokens() const;
   int64_t response_tokens() const;
   int64_t bytes() const;
+  StoreFacts facts() const;  // what others must know of it
   // Identity of the data: SHA-256 of the canonical manifest without target_file (where it lies does
   // not change what it is). 64 hex digits.
   std::string hash() const;

@@ -64,11 +64,10 @@ inline PlannedStore example_store() {
   store.folder = "/sweeps/store";
   store.specification = JsonObject{{"folder", "store"}};
   store.hash = "0123";
-  store.mask_token_id = 0;
-  store.num_taps = 2;
-  store.hidden_size = 16;
-  store.vocab_size = 64;
-  store.records = 10;
+  store.facts.taps = {0, 1};
+  store.facts.hidden_size = 16;
+  store.facts.vocab_size = 64;
+  store.facts.records = 10;
   return store;
 }
 

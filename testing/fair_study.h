@@ -77,7 +77,7 @@ inline Result run_of(const std::string& arm, const std::string& kind, double rat
     }
   }
   r.baselines = Baselines{1.1, 1.1, 400, 40, "weights " + std::to_string(seed), 0};
-  r.provenance = {{"commit", "abc"}, {"libtorch", "2.11.0"}, {"cpu", "X"}, {"threads", 1}};
+  r.lives = {{"host", 0, {"AVX2", "cpu", "X", 2, 1}, {{"commit", "abc"}, {"libtorch", "2.11.0"}}}};
   return r;
 }
 

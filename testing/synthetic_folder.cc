@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/number_text.h"
 #include "record/events.h"
+#include "record/lives.h"
 #include "record/metrics.h"
 
 namespace draftlab {
@@ -136,11 +137,12 @@ void write_segment(const RunFolder& folder, const PlannedRun& run, const Segment
     baselines.duplicates = 0;
   }
   write_baselines(segment.baselines(), baselines);
-  replace_file(segment.provenance(), pretty(JsonObject{{"draftlab_version", "0.1.0"},
-                                                       {"build_type", "Release"},
-                                                       {"libtorch", "2.11.0"},
-                                                       {"cpu", "Synthetic 9000"},
-                                                       {"threads", 1}}));
+  std::filesystem::remove(segment.provenance());
+  add_life(segment.provenance(),
+           {"synthetic",
+            0,
+            {"AVX2", "cpu", "Synthetic 9000", 2, 1},
+            {{"draftlab_version", "0.1.0"}, {"build_type", "Release"}, {"libtorch", "2.11.0"}}});
   if (end.kind == "unfinished") return;
   if (end.kind == "broken") return replace_file(segment.outcome(), "{\"outcome\": ");
   Outcome outcome;
@@ -155,26 +157,18 @@ void write_segment(const RunFolder& folder, const PlannedRun& run, const Segment
   write_outcome(segment.outcome(), outcome);
 }
 
-void write_store_manifest(const std::filesystem::path& folder) {
-  JsonArray records;
-  for (int i = 0; i < 240; ++i) {
-    records.push_back(JsonObject{{"prompt_id", std::to_string(i)},
-                                 {"length", 130},
-                                 {"prompt_length", 42},
-                                 {"looped", false}});
-  }
-  const JsonObject shard{{"file", "shard_00000.safetensors"}, {"records", records}};
-  make_folder(folder);
-  replace_file(folder / "manifest.json",
-               pretty(JsonObject{{"target_name", "SmolLM2-135M-Instruct"},
-                                 {"target_architecture", "llama"},
-                                 {"target_sha256", "b179c9523d0e6a0f98a330c7562b682750a6f8c8"},
-                                 {"tokenizer_sha256", "00ff"},
-                                 {"target_layers", 30},
-                                 {"taps", JsonArray{1, 14, 27}},
-                                 {"responses", "temperature 0.7 seed 1"},
-                                 {"looped_share", 0.0333},
-                                 {"shards", JsonArray{shard}}}));
+StoreFacts store_facts() {
+  return {.target_name = "SmolLM2-135M-Instruct",
+          .target_architecture = "llama",
+          .target_sha256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8",
+          .tokenizer_sha256 = "00ff",
+          .responses = "temperature 0.7 seed 1",
+          .taps = {1, 14, 27},
+          .target_layers = 30,
+          .records = 240,
+          .tokens = 240 * 130,
+          .response_tokens = 240 * 88,
+          .looped_share = 0.0333};
 }
 
 }  // namespace
@@ -205,7 +199,6 @@ RunFolder write_synthetic_folder(const std::filesystem::path& root, const Synthe
                                  const std::vector<SyntheticEnd>& ends) {
   const RunFolder folder(root);
   make_folder(folder.segments());
-  write_store_manifest(folder.store());
 
   PlanRecord plan;
   EventLog events(folder.events());
@@ -215,6 +208,7 @@ RunFolder write_synthetic_folder(const std::filesystem::path& root, const Synthe
   plan.store = JsonObject{{"folder", folder.store().string()}};
   plan.store_folder = folder.store();
   plan.store_hash = std::string(64, 'f');
+  plan.store_facts = store_facts();
   plan.target = sweep.target;
 
   SegmentConfig config;

@@ -24,7 +24,7 @@ const std::map<std::string, Rooms> kUpstream = [] {
   std::map<std::string, Rooms> upstream = {
       {"base", {}},
       {"record", {"base"}},
-      {"store", {"base"}},
+      {"store", {"base", "record"}},
       {"kernels", {"base"}},
       {"target_model", {"base", "store", "kernels"}},
       {"model", {"base", "record", "store", "kernels"}},

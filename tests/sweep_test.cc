@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "record/events.h"
+#include "record/lives.h"
 #include "record/outcome.h"
 #include "runner/worker_lock.h"
 #include "source_dir.h"
@@ -42,9 +43,9 @@ TEST_F(SweepTest, TheSmokeSweepGoesFromASweepFileToAReport) {
   const RunFolder folder(path("out dir"));
   EXPECT_THAT(run.output, HasSubstr("report: " + folder.report_page().string()));
   EXPECT_THAT(read_file(folder.report_page()), HasSubstr("Turbo-Muon, fc by AdamW"));
-  const std::string csv = read_file(folder.runs_csv());
+  const std::string csv = read_file(folder.report() / "runs.csv");
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 11) << csv;
-  EXPECT_TRUE(fs::exists(folder.evaluations_csv()));
+  EXPECT_TRUE(fs::exists(folder.report() / "evaluations.csv"));
   const Finished status = draftlab({"status", path("out dir")});
   EXPECT_EQ(status.status, 0);
   EXPECT_THAT(status.output, HasSubstr("10 runs: 10 done"));
@@ -68,6 +69,64 @@ TEST_F(SweepTest, TheSmokeSweepGoesFromASweepFileToAReport) {
   const Finished inside = draftlab({"report", path("out dir"), "--out", path("copy/report")});
   EXPECT_EQ(inside.status, 1);
   EXPECT_THAT(inside.output, HasSubstr("lies in the result folder"));
+}
+
+// Says that a segment was computed by a build of another commit.
+void pretend_other_build(const SegmentFolder& segment) {
+  Json provenance = read_json(segment.provenance());
+  provenance.at("lives").at(0).as_object()["commit"] = "0ther";
+  replace_file(segment.provenance(), pretty(provenance));
+}
+
+TEST_F(SweepTest, RunsOfAnotherBuildAreToldAndTrainedAnewOnDemand) {
+  const std::string sweep = write_sweep("two.json", [](JsonObject& sweep) {
+    sweep["arms"] = JsonArray{sweep["arms"].as_array()[1]};  // Muon, two seeds
+  });
+  const std::vector<std::string> words = {"run", sweep, "--out", path("out"), "--store", store()};
+  ASSERT_EQ(draftlab(words).status, 0);
+  const std::string numbers = numbers_of(path("out"));
+  EXPECT_THAT(draftlab(words).output, Not(HasSubstr("another build")));
+  pretend_other_build(segment_of(path("out"), 1));
+  const Finished told = draftlab(words);
+  EXPECT_EQ(told.status, 0);
+  EXPECT_THAT(told.output, HasSubstr("1 run of 2 is of another build (commit 0ther, now "));
+  EXPECT_THAT(told.output, HasSubstr("and is kept: Muon seed=2"));
+  EXPECT_THAT(told.output, Not(HasSubstr("start ")));
+  std::vector<std::string> again = words;
+  again.push_back("--again");
+  const Finished anew = draftlab(again);
+  EXPECT_EQ(anew.status, 0) << anew.output;
+  EXPECT_THAT(anew.output, HasSubstr("1 segment of another build"));
+  EXPECT_THAT(read_events(RunFolder(path("out")).events()), SizeIs(3));
+  EXPECT_EQ(numbers_of(path("out")), numbers);
+  EXPECT_THAT(draftlab(again).output, Not(HasSubstr("start ")));
+}
+
+TEST_F(SweepTest, ARunThatWentOnElsewhereKeepsBothLives) {
+  const std::string sweep = write_long_sweep("long.json", 1);
+  {
+    Program run({"run", sweep, "--out", path("out"), "--store", store()});
+    wait_for_checkpoint(path("out"), 1);
+    run.send(SIGINT);
+    run.wait();
+  }
+  const SegmentFolder segment = segment_of(path("out"), 0);
+  Json provenance = read_json(segment.provenance());
+  JsonObject& life = provenance.at("lives").at(0).as_object();
+  life["commit"] = "0ther";
+  life["cpu"] = "the first machine";
+  replace_file(segment.provenance(), pretty(provenance));
+  ASSERT_EQ(draftlab({"resume", path("out")}).status, 0);
+  const std::vector<Life> lives = read_lives(segment.provenance());
+  ASSERT_THAT(lives, SizeIs(2));
+  EXPECT_EQ(lives[0].machine.cpu, "the first machine");
+  EXPECT_EQ(lives[0].first_step, 0);
+  EXPECT_GT(lives[1].first_step, 0);
+  EXPECT_NE(lives[1].host, "");
+  const std::string output = draftlab({"check", path("out")}).output;
+  EXPECT_THAT(output, HasSubstr("another machine (cpu the first machine, then "));
+  EXPECT_THAT(output, HasSubstr("another build (commit 0ther, then "));
+  EXPECT_THAT(output, Not(HasSubstr("bit for bit")));
 }
 
 TEST_F(SweepTest, JobsDoNotChangeANumber) {

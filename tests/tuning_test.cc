@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "base/file.h"
 #include "tests/smoke.h"
@@ -12,6 +13,13 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
 
 // The smoke sweep with two arms that are tuned: two rates each, which may grow by one.
 class TuningTest : public SmokeTest {
@@ -60,6 +68,35 @@ TEST_F(TuningTest, OneRunCommandTunesAndThenRunsTheBestSettingsWithFreshSeeds) {
   EXPECT_EQ(again.status, 0) << again.output;
   EXPECT_THAT(again.output, Not(HasSubstr("start ")));
   EXPECT_EQ(plan_of(path("tuned")).phases, 3);
+}
+
+TEST_F(TuningTest, WhereAllSettingsTieRunnerAndReportTakeTheSameOneAndSaySo) {
+  // Steps so small that no weight changes.
+  const std::string sweep = write_sweep("tie.json", [](JsonObject& sweep) {
+    sweep["training"].as_object()["steps"] = 1;
+    sweep["evaluation"] = JsonObject{{"every", 1}, {"stride", 2}};
+    sweep["tuning"] = JsonObject{{"seeds", JsonArray{11}}, {"extend", 0}};
+    sweep.erase("target");
+    sweep["arms"] = JsonArray{JsonObject{
+        {"name", "AdamW"},
+        {"optimizer", JsonObject{{"kind", "adamw"}, {"learning_rate", JsonArray{2e-12, 1e-12}}}}}};
+  });
+  const Finished run = draftlab({"run", sweep, "--out", path("tie"), "--store", store()});
+  ASSERT_EQ(run.status, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("lr=2e-12 is best of 2"));
+  EXPECT_THAT(run.output, HasSubstr("as have all of them: nothing tells them apart"));
+  EXPECT_EQ(plan_of(path("tie")).decisions[0].best, "lr=2e-12");
+  const RunFolder folder(path("tie"));
+  for (const std::string& row : lines_of(read_file(folder.report() / "trials.csv"))) {
+    if (row.starts_with("AdamW,"))
+      EXPECT_EQ(row.find(",1,1,0,yes,") != std::string::npos,
+                row.starts_with("AdamW,learning_rate 2e-12,"))
+          << row;
+  }
+  EXPECT_THAT(read_file(folder.report_page()),
+              HasSubstr("All settings of AdamW tie in acceptance length"));
+  EXPECT_THAT(draftlab({"check", path("tie")}).output,
+              HasSubstr("All 2 settings of AdamW tie in acceptance length"));
 }
 
 TEST_F(TuningTest, AKillBetweenOrInsideOfThePhasesChangesNothing) {

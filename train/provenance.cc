@@ -4,12 +4,13 @@
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <torch/version.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <thread>
+#include <utility>
 
-#include "base/build.h"
-#include "base/file.h"
 #include "kernels/cuda_libraries.h"
 
 namespace draftlab {
@@ -23,22 +24,23 @@ std::string cpu_model() {
   return "unknown";
 }
 
-}  // namespace
-
-JsonObject machine_facts(const TrainingConfig& training) {
-  return {{"vector_instructions", at::get_cpu_capability()},
-          {"device", training.device},
-          {"cpu", cpu_model()},
-          {"cores", std::thread::hardware_concurrency()},
-          {"threads", training.threads}};
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-void write_provenance(const std::filesystem::path& file, const TrainingConfig& training) {
-  JsonObject facts{{"draftlab_version", build_version()}, {"commit", build_commit()},
-                   {"build_type", build_type()},          {"compiler", build_compiler()},
-                   {"libtorch", TORCH_VERSION},           {"cuda", cuda_libraries()}};
-  for (const auto& fact : machine_facts(training)) facts.insert(fact);
-  replace_file(file, pretty(facts));
+}  // namespace
+
+Machine this_machine(const TrainingConfig& training) {
+  return {at::get_cpu_capability(), training.device, cpu_model(),
+          std::max<int64_t>(1, std::thread::hardware_concurrency()), training.threads};
+}
+
+Life this_life(const TrainingConfig& training, int64_t first_step) {
+  JsonObject build = this_build();
+  build["libtorch"] = TORCH_VERSION;
+  build["cuda"] = cuda_libraries();
+  return {host_name(), first_step, this_machine(training), std::move(build)};
 }
 
 }  // namespace draftlab

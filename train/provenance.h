@@ -1,18 +1,17 @@
 #pragma once
 
-#include <filesystem>
+#include <cstdint>
 
-#include "base/json.h"
+#include "record/lives.h"
+#include "record/machine.h"
 #include "record/segment.h"
 
 namespace draftlab {
 
-// Writes where and with what a segment is computed: build, libtorch, CPU or GPU, threads. A flat
-// JSON object of strings and numbers; no host name.
-void write_provenance(const std::filesystem::path& file, const TrainingConfig& training);
+// The computer that this process runs on, as a worker of this training uses it.
+Machine this_machine(const TrainingConfig& training);
 
-// The part of it that decides how long a step takes: "vector_instructions", "device", "cpu",
-// "cores", "threads".
-JsonObject machine_facts(const TrainingConfig& training);
+// Where and with what this process computes the steps of a segment behind `first_step`.
+Life this_life(const TrainingConfig& training, int64_t first_step);
 
 }  // namespace draftlab

@@ -8,6 +8,7 @@
 #include "record/metrics.h"
 #include "record/progress.h"
 #include "record/run_folder.h"
+#include "record/segment_state.h"
 #include "record/transfer.h"
 #include "train/checkpoint.h"
 #include "train/evaluation.h"
@@ -36,6 +37,7 @@ class SegmentTraining {
   }
 
   Outcome run(const std::atomic<bool>& stop) {
+    add_life(folder_.provenance(), this_life(config_.training, state_.step));
     if (state_.step == 0) {
       Baselines baselines = trainer_.data().baselines();
       baselines.initial_weights_hash = weights_hash(state_.weights);
@@ -155,14 +157,11 @@ Outcome train_segment(const SegmentTask& task, const std::filesystem::path& segm
                       const std::atomic<bool>& stop) {
   const SegmentFolder folder(segment_folder);
   const auto finished = read_outcome(folder.outcome(), task.id);
-  if (finished &&
-      (finished->kind == OutcomeKind::kDone || finished->kind == OutcomeKind::kDiverged))
-    return *finished;
+  if (finished && is_result(finished->kind)) return *finished;
   fs::remove(folder.outcome());
   make_folder(folder.checkpoints());
   remove_temporaries(folder.root());
   remove_temporaries(folder.checkpoints());
-  write_provenance(folder.provenance(), task.config.training);
   SegmentTraining training(task, folder);
   const Outcome outcome = training.run(stop);
   write_outcome(folder.outcome(), outcome);

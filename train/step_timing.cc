@@ -66,7 +66,7 @@ bool time_segment(const SegmentTask& task, const std::filesystem::path& segment_
   timing.gradient_bytes = bytes_of(trainer.gradients());
   timing.optimizer_bytes = bytes_of(trainer.optimizer().state());
   timing.peak_memory_bytes = peak_memory_bytes();
-  timing.machine = machine_facts(config.training);
+  timing.machine = this_machine(config.training);
   write_timing(folder.timing(), timing);
   return true;
 }

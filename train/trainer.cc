@@ -13,8 +13,8 @@
 #include "base/stopwatch.h"
 #include "optim/clipping.h"
 #include "optim/qk_clip.h"
-#include "optim/schedule.h"
 #include "record/layers/layer_kind.h"
+#include "record/schedule.h"
 #include "train/starting_point.h"
 
 namespace draftlab {

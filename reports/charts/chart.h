@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reports/charts/axis.h"
+#include "reports/stats/claim.h"
 #include "reports/stats/statistics.h"
 
 namespace draftlab {
@@ -23,7 +24,7 @@ struct ChartText {
   std::string csv;   // the file beside the page that holds the numbers: "runs.csv"
 };
 
-inline constexpr int64_t kFewestForInterval = 3;  // that of two values would dwarf the values
+inline constexpr int64_t kFewestForInterval = kFewestSeeds;  // of two it would dwarf the values
 
 // The <figure> around a drawn chart.
 std::string figure_of(const std::string& svg, const ChartText& text, std::string_view css_class);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "reports/study/option.h"
+#include "record/option.h"
 #include "reports/text/words.h"
 
 namespace draftlab {

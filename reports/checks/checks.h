@@ -22,6 +22,7 @@ Findings best_at_the_edge(const Study& study);       // F03
 Findings coarse_grid(const Study& study);            // F04
 Findings stability_limit(const Study& study);        // F05
 Findings reported_trials(const Study& study);        // F06
+Findings tied_settings(const Study& study);          // F36
 
 // checks_data.cc: what runs learned from and were measured on.
 Findings unequal_data(const Study& study);             // F08

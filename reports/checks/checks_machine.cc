@@ -1,9 +1,10 @@
 // Fairness checks: where and with what the runs were made, and what their seconds are.
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <functional>
 
 #include "base/number_text.h"
+#include "record/option.h"
 #include "reports/checks/agreement.h"
 #include "reports/checks/checks.h"
 #include "reports/study/probe.h"
@@ -12,30 +13,45 @@
 namespace draftlab {
 namespace {
 
-// What of the provenance changes how long a step takes; all else of it is the build.
-constexpr std::array kMachine = {"cpu", "cores", "device", "threads", "vector_instructions"};
-
-bool of_machine(std::string_view key) {
-  return std::find(kMachine.begin(), kMachine.end(), key) != kMachine.end();
-}
-
-// Where the run's seconds were measured.
+// Where the run's seconds were measured, at its end.
 JsonObject machine(const Result& run) {
-  if (run.seconds_from_probe) return run.probe->machine;
-  JsonObject object;
-  for (const auto& field : run.provenance) {
-    if (of_machine(field.key())) object[field.key()] = field.value();
-  }
-  return object;
+  if (run.seconds_from_probe) return to_json(run.probe->machine);
+  return run.lives.empty() ? JsonObject() : to_json(run.lives.back().machine);
 }
 
 JsonObject build(const Result& run) {
-  JsonObject object;
-  for (const auto& field : run.provenance) {
-    if (!of_machine(field.key())) object[field.key()] = field.value();
-  }
-  return object;
+  return run.lives.empty() ? JsonObject() : run.lives.back().build;
 }
+
+// Runs that began with other facts than they ended with, and what changed first: "cpu X, then Y".
+struct Moved {
+  std::vector<const Result*> runs;
+  std::string change;  // of the first one
+};
+
+Moved moved(const Study& study, const std::function<JsonObject(const Life&)>& facts) {
+  Moved moved;
+  for (const Result& run : study.results) {
+    std::string change;
+    for (size_t i = 1; i < run.lives.size() && change.empty(); ++i) {
+      const JsonObject before = facts(run.lives[i - 1]), after = facts(run.lives[i]);
+      for (const auto& fact : after) {
+        const Json* old = before.if_contains(fact.key());
+        if (old != nullptr && *old == fact.value()) continue;
+        change = std::string(fact.key()) + " " + (old == nullptr ? "unknown" : option_text(*old)) +
+                 ", then " + option_text(fact.value());
+        break;
+      }
+    }
+    if (change.empty()) continue;
+    if (moved.runs.empty()) moved.change = change;
+    moved.runs.push_back(&run);
+  }
+  return moved;
+}
+
+JsonObject machine_of(const Life& life) { return to_json(life.machine); }
+JsonObject build_of(const Life& life) { return life.build; }
 
 // Steps of one arm that were timed alone and still take different times: something else ran.
 Findings unsteady_probes(const std::vector<const Result*>& runs) {
@@ -62,6 +78,16 @@ Findings unequal_machines(const Study& study) {
       disagreements(study, Severity::kWarn, machine,
                     "seconds on different machines do not compare; look at steps and tokens, or "
                     "train all runs on one kind of machine.");
+  Moved elsewhere = moved(study, machine_of);
+  std::erase_if(elsewhere.runs, [](const Result* run) { return run->seconds_from_probe; });
+  if (!elsewhere.runs.empty()) {
+    findings.push_back({Severity::kWarn,
+                        runs_text(elsewhere.runs) + " went on on another machine (" +
+                            elsewhere.change +
+                            "), so that seconds of both are added up; look at steps and tokens, "
+                            "or train again in one sitting.",
+                        arms_of(elsewhere.runs)});
+  }
   for (FairnessFinding& finding : findings) finding.by_time_only = true;
   return findings;
 }
@@ -136,14 +162,33 @@ Findings shared_machines(const Study& study) {
 }
 
 Findings unequal_builds(const Study& study) {
-  return disagreements(study, Severity::kWarn, build,
-                       "a difference may come from the program; train all runs with one build.");
+  Findings findings =
+      disagreements(study, Severity::kWarn, build,
+                    "a difference may come from the program; train all runs with one build.");
+  const Moved rebuilt = moved(study, build_of);
+  if (!rebuilt.runs.empty()) {
+    findings.push_back({Severity::kWarn,
+                        runs_text(rebuilt.runs) + " went on with another build (" + rebuilt.change +
+                            "); a difference may come from the program: train again with one "
+                            "build.",
+                        arms_of(rebuilt.runs)});
+  }
+  return findings;
 }
 
 Findings resumed_runs(const Study& study) {
-  std::vector<const Result*> cpu, cuda;
+  std::vector<const Result*> cpu, cuda, elsewhere, unknown;
   for (const Result& run : study.results) {
-    if (run.resumed) (run.config.training.device == "cuda" ? cuda : cpu).push_back(&run);
+    if (!run.resumed) continue;
+    const auto differs = [&](const Life& life) {
+      return life.machine != run.lives.front().machine || life.build != run.lives.front().build;
+    };
+    const auto without_host = [](const Life& life) { return life.host.empty(); };
+    (run.config.training.device == "cuda"           ? cuda
+     : std::ranges::any_of(run.lives, differs)      ? elsewhere
+     : std::ranges::any_of(run.lives, without_host) ? unknown
+                                                    : cpu)
+        .push_back(&run);
   }
   Findings findings;
   if (!cuda.empty()) {
@@ -152,6 +197,22 @@ Findings resumed_runs(const Study& study) {
                             " stopped and went on, on a GPU, where the bits of a resumed run are "
                             "not those of an uninterrupted one; train again where it matters.",
                         arms_of(cuda)});
+  }
+  if (!elsewhere.empty()) {
+    findings.push_back({Severity::kWarn,
+                        runs_text(elsewhere) +
+                            " stopped and went on, on another machine or with another build (F18 "
+                            "and F27 say which), so the bits need not be those of an "
+                            "uninterrupted run; train again where it matters.",
+                        arms_of(elsewhere)});
+  }
+  if (!unknown.empty()) {
+    findings.push_back({Severity::kInform,
+                        runs_text(unknown) +
+                            " stopped and went on, and this folder of an older version does not "
+                            "say on which machine and with which build they began: they equal "
+                            "uninterrupted runs only if those were the same.",
+                        arms_of(unknown)});
   }
   if (!cpu.empty()) {
     findings.push_back({Severity::kInform,

@@ -7,11 +7,30 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST_F(FairnessTest, F18UnequalMachines) {
-  run("Muon", 0).provenance["cpu"] = "Y";
+  run("Muon", 0).lives[0].machine.cpu = "Y";
   const Findings findings = of("F18");
   EXPECT_THAT(findings, ElementsAre(finding(kWarn, "Cpu differs: X in 5 runs", "Y in Muon")));
   EXPECT_TRUE(findings[0].by_time_only);
   EXPECT_THAT(of("F27"), IsEmpty());
+}
+
+TEST_F(FairnessTest, F18ARunThatWentOnOnAnotherMachine) {
+  // All runs began on X and went on on Y: no two differ, and yet no second is of one machine.
+  for (Result& run : study_.results) {
+    run.lives.push_back(run.lives[0]);
+    run.lives[1].first_step = 50;
+    run.lives[1].machine.cpu = "Y";
+  }
+  const Findings findings = of("F18");
+  EXPECT_THAT(findings, ElementsAre(finding(kWarn, study_.results[0].run + " and 5 more runs",
+                                            "another machine (cpu X, then Y)")));
+  EXPECT_TRUE(findings[0].by_time_only);
+  EXPECT_THAT(of("F27"), IsEmpty());
+  for (Result& run : study_.results) {
+    run.seconds_from_probe = true;
+    run.probe.emplace();
+  }
+  EXPECT_THAT(of("F18"), IsEmpty());
 }
 
 TEST_F(FairnessTest, F19AClockWithMoreOnItThanSteps) {
@@ -56,15 +75,38 @@ TEST_F(FairnessTest, F20TimingsThatAreFarApart) {
 }
 
 TEST_F(FairnessTest, F27UnequalBuilds) {
-  run("Muon", 0).provenance["libtorch"] = "2.12.0";
-  run("Muon", 1).provenance.erase("commit");
+  run("Muon", 0).lives[0].build["libtorch"] = "2.12.0";
+  run("Muon", 1).lives[0].build.erase("commit");
   EXPECT_THAT(of("F27"), ElementsAre(finding(kWarn, "Commit differs: abc in 5 runs", "nothing in"),
                                      finding(kWarn, "Libtorch differs: 2.11.0 in 5 runs")));
   EXPECT_THAT(of("F18"), IsEmpty());
 }
 
+TEST_F(FairnessTest, F27ARunThatWentOnWithAnotherBuild) {
+  Result& one = run("Muon", 0);
+  one.lives.insert(one.lives.begin(), one.lives[0]);
+  one.lives[0].build["commit"] = "older";
+  EXPECT_THAT(of("F27"),
+              ElementsAre(finding(kWarn, one.run, "another build (commit older, then abc)")));
+  EXPECT_THAT(of("F18"), IsEmpty());
+}
+
+TEST_F(FairnessTest, F28EqualsAnUninterruptedRunOnlyOnOneMachineAndWithOneBuild) {
+  Result& one = run("Muon", 0);
+  one.resumed = true;
+  one.lives.push_back(one.lives[0]);
+  EXPECT_THAT(of("F28"), ElementsAre(finding(kInform, one.run, "bit for bit")));
+  one.lives[1].machine.vector_instructions = "AVX512";
+  EXPECT_THAT(of("F28"), ElementsAre(finding(kWarn, one.run, "another machine or with another")));
+  one.lives[1] = one.lives[0];
+  one.lives[1].build["commit"] = "def";
+  EXPECT_THAT(of("F28"), ElementsAre(finding(kWarn, one.run, "need not be those")));
+  one.lives = {one.lives[0]};
+  one.lives[0].host = "";
+  EXPECT_THAT(of("F28"), ElementsAre(finding(kInform, one.run, "does not say")));
+}
+
 TEST_F(FairnessTest, F28ResumedRuns) {
-  const std::string segment = run("Muon", 0).segments[0];
   run("Muon", 0).resumed = true;
   EXPECT_THAT(of("F28"), ElementsAre(finding(kInform, run("Muon", 0).run, "bit for bit")));
   run("Muon", 0).config.training.device = "cuda";

@@ -5,16 +5,16 @@
 #include <set>
 
 #include "base/number_text.h"
+#include "record/schedule.h"
 #include "reports/checks/agreement.h"
 #include "reports/checks/checks.h"
+#include "reports/stats/claim.h"
 #include "reports/study/measure.h"
 #include "reports/switches/switch_group.h"
 #include "reports/text/words.h"
 
 namespace draftlab {
 namespace {
-
-constexpr size_t kFewestSeeds = 3;  // below, no difference is claimed
 
 std::vector<std::string> seeds_of(const std::vector<const Result*>& runs) {
   std::vector<std::string> seeds;
@@ -62,7 +62,7 @@ Findings few_seeds(const Study& study) {
   for (const Arm& arm : study.summary.arms) {
     if (arm.chosen() == nullptr) continue;
     const auto& finished = arm.chosen()->finished;
-    if (finished.size() < kFewestSeeds) {
+    if (static_cast<int64_t>(finished.size()) < kFewestSeeds) {
       few.push_back(arm.name);
       numbers.push_back(arm.name + " (" + std::to_string(finished.size()) + ")");
     }
@@ -71,9 +71,10 @@ Findings few_seeds(const Study& study) {
   Findings findings;
   if (!few.empty()) {
     findings.push_back({Severity::kRefuse,
-                        "Fewer than three finished seeds: " + joined(numbers) +
-                            ". Differences may be chance, and none is claimed; run three seeds or "
-                            "more.",
+                        "Fewer than " + kFewestSeedsInWords +
+                            " finished seeds: " + joined(numbers) +
+                            ". Differences may be chance, and none is claimed; run " +
+                            kFewestSeedsInWords + " seeds or more.",
                         few});
   }
   if (!seeds.holds()) {
@@ -164,10 +165,12 @@ Findings target_in_the_decay(const Study& study) {
   if (study.summary.arms.empty()) return {};
   const Arm& reference = study.summary.arms[study.summary.reference];
   if (reference.chosen() == nullptr) return {};
-  const int64_t horizon = reference.chosen()->finished.front()->config.training.steps;
+  const SegmentConfig& config = reference.chosen()->finished.front()->config;
+  const int64_t horizon = config.training.steps;
   const double at = reference.chosen()->target.steps;
-  // In the last fifth of a cosine the rate is below 10 % of its peak.
-  if (!(at > 0.8 * static_cast<double>(horizon)) || std::isinf(at)) return {};
+  constexpr double kDown = 0.1;  // of the peak
+  const Schedule schedule = schedule_of(config.training, config.start.schedule_from);
+  if (!std::isfinite(at) || !schedule.is_below(kDown, static_cast<int64_t>(at))) return {};
   std::vector<std::string> others;
   for (const Arm& arm : study.summary.arms) {
     if (example_run(arm).config.training.steps != horizon) others.push_back(arm.name);

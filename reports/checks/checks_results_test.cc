@@ -57,6 +57,27 @@ TEST_F(FairnessTest, F22ASpeedUpOfSchedules) {
                                              "Muon ends")));
 }
 
+TEST_F(FairnessTest, F22SpeaksWhereTheRateIsDownToATenthAndNotOfAConstantOne) {
+  study_.plan.target.value = 1.28;
+  for (size_t i = 0; i < 3; ++i) {
+    run("Muon", i).config.training.steps = 200;
+    auto& rows = run("AdamW", i).held_out;
+    rows.insert(rows.end() - 1, 2, rows[1]);
+    rows[2].acceptance_length = 1.1;
+    rows[3].acceptance_length = 1.28;
+  }
+  // Of 100 steps with a warm-up of 4 the rate is below 10 % from step 81 on.
+  for (const auto& [step, warned] : {std::pair<int64_t, bool>{80, false}, {82, true}}) {
+    for (size_t i = 0; i < 3; ++i) {
+      run("AdamW", i).held_out[2].step = step - 1;
+      run("AdamW", i).held_out[3].step = step;
+    }
+    EXPECT_EQ(of("F22").size(), warned ? 1u : 0u) << step;
+  }
+  for (Result& run : study_.results) run.config.training.schedule = "constant";
+  EXPECT_THAT(of("F22"), IsEmpty());
+}
+
 TEST_F(FairnessTest, F23Divergence) {
   add_trials("AdamW", "adamw");
   study_.results.back().outcome = "diverged";

@@ -5,9 +5,10 @@
 #include <set>
 
 #include "base/number_text.h"
+#include "record/option.h"
+#include "record/schedule.h"
 #include "reports/checks/agreement.h"
 #include "reports/checks/checks.h"
-#include "reports/study/option.h"
 #include "reports/study/step_size.h"
 #include "reports/text/words.h"
 
@@ -33,21 +34,19 @@ JsonObject schedule_identity(const Result& run) {
 
 // Arms whose schedule still runs when the fastest run ends.
 Findings read_before_the_end(const Study& study) {
+  constexpr double kDown = 0.01;  // of the peak: what is left of the rate changes little
   const double seconds = study.summary.equal_seconds;
   std::vector<std::string> arms, where;
   for (const Arm& arm : study.summary.arms) {
     if (arm.chosen() == nullptr) continue;
     for (const Result* run : arm.chosen()->finished) {
-      // In the last 5 % of a cosine the rate is below 1 % of its peak.
-      if (run->config.training.schedule == "constant" || run->held_out.empty() ||
-          !(run->held_out.back().train_seconds > 1.05 * seconds)) {
-        continue;
-      }
-      const double step =
-          static_cast<double>(run->steps) * seconds / run->held_out.back().train_seconds;
+      if (run->held_out.empty() || !(run->held_out.back().train_seconds > seconds)) continue;
+      const int64_t step = std::llround(static_cast<double>(run->steps) * seconds /
+                                        run->held_out.back().train_seconds);
+      const Schedule schedule = schedule_of(run->config.training, run->config.start.schedule_from);
+      if (!schedule.comes_down() || schedule.is_below(kDown, step)) continue;
       arms.push_back(arm.name);
-      where.push_back(arm.name + " at about step " + grouped(std::llround(step)) + " of " +
-                      grouped(run->steps));
+      where.push_back(arm.name + " at about step " + grouped(step) + " of " + grouped(run->steps));
       break;
     }
   }

@@ -74,5 +74,19 @@ TEST_F(FairnessTest, F26UpdatesOfAnotherSize) {
                                              "those of AdamW by 0.001")));
 }
 
+TEST_F(FairnessTest, F12EqualSecondsReadAScheduleOnlyWhereItIsDownToAHundredth) {
+  // Of 100 steps with a warm-up of 4 the rate is below 1 % from step 94 on.
+  for (const auto& [step, refused] : {std::pair{93, true}, {94, false}}) {
+    for (size_t i = 0; i < 3; ++i) {
+      run("Muon", i).train_seconds = run("Muon", i).held_out.back().train_seconds =
+          10 * 100. / step;
+    }
+    EXPECT_EQ(of("F12").size(), refused ? 1u : 0u) << step;
+    for (Result& run : study_.results) run.config.training.schedule = "constant";
+    EXPECT_THAT(of("F12"), IsEmpty());
+    for (Result& run : study_.results) run.config.training.schedule = "cosine";
+  }
+}
+
 }  // namespace
 }  // namespace draftlab

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "base/number_text.h"
+#include "record/option.h"
 #include "reports/checks/checks.h"
-#include "reports/study/option.h"
 #include "reports/text/words.h"
 
 namespace draftlab {
@@ -129,6 +129,7 @@ Findings unequal_search_spaces(const Study& study) {
 Findings best_at_the_edge(const Study& study) {
   Findings findings;
   for (const Arm& arm : study.summary.arms) {
+    if (arm.all_tie()) continue;  // F36: nothing says on which side a better value may lie
     for (const SweptOption& option : arm.swept) {
       if (!option.at_edge) continue;
       findings.push_back({Severity::kWarn,
@@ -222,6 +223,29 @@ Findings reported_trials(const Study& study) {
                ", so that luck with a seed counts twice; run the chosen settings again with fresh "
                "seeds and report those.",
            arms}};
+}
+
+Findings tied_settings(const Study& study) {
+  const Summary& summary = study.summary;
+  const MeasureKind& kind = kind_of(summary.chosen_by);
+  Findings findings;
+  for (const Arm& arm : summary.arms) {
+    if (!arm.choice || !arm.choice->is_tie()) continue;
+    const auto tied = static_cast<int64_t>(arm.choice->tied.size());
+    const bool all = arm.all_tie();
+    const Setting& best = *arm.chosen_trial();
+    std::string text =
+        (all ? "All " : "The best ") + counted(tied, "setting") + " of " + arm.name + " tie in " +
+        kind.name + " (" + fixed(deciding(best, summary.chosen_by).estimate.mean, kind.decimals) +
+        " on the " + (summary.chosen_on == Split::kTuning ? "tuning" : "held-out") + " split)";
+    text += arm.choice->by_loss ? "; the lower loss chose " + best.label
+                                : "; the loss ties too, and " + best.label + " came first";
+    text += all ? ": what was chosen from says nothing about the best setting. Try values further "
+                  "apart, train longer, or choose on more sequences."
+                : ".";
+    findings.push_back({all ? Severity::kWarn : Severity::kInform, std::move(text), {arm.name}});
+  }
+  return findings;
 }
 
 }  // namespace draftlab

@@ -86,5 +86,23 @@ TEST_F(FairnessTest, F06TrialsThatAreReported) {
               ElementsAre(finding(kWarn, "AdamW were chosen on the same held-out data")));
 }
 
+TEST_F(FairnessTest, F36SettingsThatTie) {
+  add_trials("AdamW", "adamw");
+  EXPECT_THAT(of("F36"), IsEmpty());
+  for (Result& run : study_.results) {
+    if (run.arm == "AdamW") run.tuning.back().acceptance_length = 1;
+  }
+  EXPECT_THAT(of("F36"), ElementsAre(finding(kWarn, "All 3 settings of AdamW tie in",
+                                             "(1.000 on the tuning split); the lower loss chose")));
+  EXPECT_THAT(of("F03"), IsEmpty());
+  for (Result& run : study_.results) run.tuning.back().loss = 5;
+  EXPECT_THAT(of("F36"), ElementsAre(finding(kWarn, "the loss ties too, and", "came first")));
+  for (Result& run : study_.results) {
+    if (run.arm == "AdamW" && run.optimizer.learning_rate() > 0.001)
+      run.tuning.back().acceptance_length = 0.9;
+  }
+  EXPECT_THAT(of("F36"), ElementsAre(finding(kInform, "The best 2 settings of AdamW tie")));
+}
+
 }  // namespace
 }  // namespace draftlab

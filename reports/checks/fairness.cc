@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reports/checks/checks.h"
+#include "reports/stats/claim.h"
 
 namespace draftlab {
 namespace {
@@ -36,7 +37,8 @@ const std::vector<CheckKind>& check_kinds() {
       {"F04", kInform, "is the grid of rates fine around the best?", coarse_grid, ""},
       {"F05", kInform, "is the best rate the largest that does not diverge?", stability_limit, ""},
       {"F06", kWarn, "are the reported runs others than the trials?", reported_trials, ""},
-      {"F07", kRefuse, "are there three seeds, the same in every arm?", few_seeds, ""},
+      {"F07", kRefuse, "are there " + kFewestSeedsInWords + " seeds, the same in every arm?",
+       few_seeds, ""},
       {"F08", kRefuse, "did runs with equal seeds see the same data?", unequal_data, ""},
       {"F09", kRefuse, "is it one store, one drafter, one kind of label?", unequal_stores, ""},
       {"F10", kWarn, "did runs with equal seeds start from the same weights?",
@@ -68,10 +70,13 @@ const std::vector<CheckKind>& check_kinds() {
        weak_acceptance, ""},
       {"F31", kInform, "do loss and acceptance length agree?", disagreeing_measures, ""},
       {"F32", kWarn, "are many comparisons taken for one?", nullptr,
-       "a claim needs an adjusted p of at most 0.05 (Holm) over all pairs of arms"},
+       "a claim needs an adjusted p of at most " + kClaimLevelText +
+           " (Holm) over all pairs of arms"},
       {"F33", kWarn, "was the target fixed before anything ran?", no_target, ""},
       {"F34", kInform, "is there more than one budget or drafter?", one_budget, ""},
       {"F35", kRefuse, "are held-out sequences also trained on?", duplicate_sequences, ""},
+      {"F36", kWarn, "does the deciding measure tell the settings of an arm apart?", tied_settings,
+       ""},
   };
   return kinds;
 }

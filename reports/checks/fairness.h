@@ -10,7 +10,7 @@ namespace draftlab {
 
 // One thing that a fair comparison must do (docs/fairness.md).
 struct CheckKind {
-  std::string id;        // "F01" to "F35"
+  std::string id;        // "F01" to "F36"
   Severity severity;     // of its gravest finding
   std::string question;  // what it asks, in one line
   // Pure; findings without an id. Null: `excluded` says why draftlab cannot be at fault here.
@@ -24,7 +24,7 @@ const std::vector<CheckKind>& check_kinds();  // by id
 // has one of an older version that did not record what a check needs: it says so.
 std::vector<FairnessFinding> check(const Study& study);
 
-// How many there are of each severity: "1 check refuses, 2 warn, 3 inform".
+// How many there are of each severity: "1 refuses a winner, 2 warn, 3 inform".
 std::string counts_text(const std::vector<FairnessFinding>& findings);
 
 }  // namespace draftlab

@@ -22,7 +22,6 @@ Study part_of(const Study& study, const std::function<bool(const Result&)>& keep
   Study part;
   part.sources = study.sources;
   part.plan = study.plan;
-  part.store = study.store;
   part.events = study.events;
   for (const Result& run : study.results) {
     if (keep(run)) part.results.push_back(run);

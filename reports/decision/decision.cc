@@ -85,19 +85,19 @@ std::vector<std::pair<std::string, std::string>> context_facts(const DecisionCon
   for (const std::string& type : context.drafter.layer_types) kinds.push_back(type);
   std::string schedule = fixed(100 * context.rate / context.peak_rate, 0) + " % of its peak of " +
                          number_text(context.peak_rate);
-  if (context.in_warmup()) {
-    schedule += ", " + fixed(100 * context.share_of_warmup(), 0) + " % into a warm-up of " +
-                counted(context.warmup_steps, "step");
+  if (context.place.in_warmup()) {
+    schedule += ", " + fixed(100 * context.place.share_of_warmup(), 0) + " % into a warm-up of " +
+                counted(context.place.warmup_steps, "step");
   } else {
-    schedule += ", behind a warm-up of " + counted(context.warmup_steps, "step");
+    schedule += ", behind a warm-up of " + counted(context.place.warmup_steps, "step");
   }
   const PipelineCase& now = cases.front();
   return {
       {"drafter", grouped(context.parameters) + " parameters, " +
                       counted(context.drafter.num_hidden_layers(), "layer") + " (" + joined(kinds) +
                       "), for a target of " + counted(context.target_layers, "layer")},
-      {"run", "step " + grouped(context.step) + " of " + grouped(context.steps) + " (" +
-                  fixed(100 * context.share_of_training(), 1) + " %), " +
+      {"run", "step " + grouped(context.place.step) + " of " + grouped(context.place.steps) + " (" +
+                  fixed(100 * context.place.share_of_training(), 1) + " %), " +
                   number_text(context.epochs) + " epochs, loss from " +
                   number_text(context.first_loss) + " to " + number_text(context.loss) +
                   ", acceptance length " + number_text(context.acceptance_length)},

@@ -47,7 +47,7 @@ void parse_optimizers(const Json& json, const std::string& where, DecisionContex
   fields.finish();
 }
 
-// {"layers": 64, "taps": 5, "parameters": 1.7e9, "config": {...}}
+// {"target_layers": 64, "taps": 5, "parameters": 1.7e9, "config": {...}}
 void parse_drafter(const Json& json, const std::string& where, DecisionContext& context) {
   Fields fields(json, where);
   context.target_layers = at_least(fields, "target_layers", 1);
@@ -68,15 +68,15 @@ void parse_drafter(const Json& json, const std::string& where, DecisionContext& 
 // The steps of the warm-up that make the rate what it is after `step` steps.
 int64_t derived_warmup(const DecisionContext& context, const std::string& where) {
   const double share = context.rate / context.peak_rate;
-  const auto step = static_cast<double>(context.step), steps = static_cast<double>(context.steps);
+  const auto step = static_cast<double>(context.place.step);
+  const auto steps = static_cast<double>(context.place.steps);
+  if (share >= 1) return context.place.step;
   const double warmup = step / share;
-  // In the decay of a cosine over what the warm-up leaves: rate = (1 + cos(pi x)) / 2 with
-  // x = (step - warmup) / (steps - warmup).
-  const double x = std::acos(2 * share - 1) / M_PI;
-  const double decay_warmup = (step - x * steps) / (1 - x);
-  if (share >= 1) return context.step;
   if (warmup > steps)
     throw Error(where, "fits no warm-up within the planned steps; give \"warmup_steps\"");
+  // In the decay of a cosine over what the warm-up leaves.
+  const double progress = cosine_progress(share);
+  const double decay_warmup = (step - progress * steps) / (1 - progress);
   if (decay_warmup >= 0) {
     throw Error(where, "may lie in a warm-up of " + grouped(std::llround(warmup)) +
                            " steps or in the decay after one of " +
@@ -87,19 +87,19 @@ int64_t derived_warmup(const DecisionContext& context, const std::string& where)
 
 void parse_run(const Json& json, const std::string& where, DecisionContext& context) {
   Fields fields(json, where);
-  context.step = at_least(fields, "step", 1);
-  context.steps = at_least(fields, "steps", context.step + 1);
+  context.place.step = at_least(fields, "step", 1);
+  context.place.steps = at_least(fields, "steps", context.place.step + 1);
   context.epochs = positive(fields, "epochs");
   context.tokens_per_batch = positive(fields, "tokens_per_batch");
   context.peak_rate = positive(fields, "peak_rate");
   context.rate = positive(fields, "rate");
   require_between(context.rate, 0, context.peak_rate, fields.where("rate"));
   if (fields.has("warmup_steps")) {
-    context.warmup_steps = at_least(fields, "warmup_steps", 0);
-    require_between(static_cast<double>(context.warmup_steps), 0,
-                    static_cast<double>(context.steps), fields.where("warmup_steps"));
+    context.place.warmup_steps = at_least(fields, "warmup_steps", 0);
+    require_between(static_cast<double>(context.place.warmup_steps), 0,
+                    static_cast<double>(context.place.steps), fields.where("warmup_steps"));
   } else {
-    context.warmup_steps = derived_warmup(context, fields.where("rate"));
+    context.place.warmup_steps = derived_warmup(context, fields.where("rate"));
   }
   context.first_loss = positive(fields, "first_loss");
   context.loss = positive(fields, "loss");
@@ -126,9 +126,9 @@ void parse_pipeline(const Json& json, const std::string& where, DecisionContext&
     return json_number(*value, where + "." + key);
   };
   const double step_seconds = take("step_seconds"), update_seconds = take("update_seconds");
-  const auto left = static_cast<double>(context.steps - context.step);
+  const auto left = static_cast<double>(context.place.steps - context.place.step);
   const auto per_epoch =
-      std::max<int64_t>(1, std::llround(static_cast<double>(context.steps) / context.epochs));
+      std::max<int64_t>(1, std::llround(static_cast<double>(context.place.steps) / context.epochs));
   spec["name"] = context.name;
   spec["training"] = JsonObject{{"batches_per_epoch", per_epoch},
                                 {"epochs", left / static_cast<double>(per_epoch)}};
@@ -140,14 +140,6 @@ void parse_pipeline(const Json& json, const std::string& where, DecisionContext&
 }
 
 }  // namespace
-
-double DecisionContext::share_of_training() const {
-  return static_cast<double>(step) / static_cast<double>(steps);
-}
-
-double DecisionContext::share_of_warmup() const {
-  return warmup_steps == 0 ? NAN : static_cast<double>(step) / static_cast<double>(warmup_steps);
-}
 
 DecisionContext parse_decision_context(const Json& json, const std::string& origin) {
   Fields fields(json, origin);

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "record/drafter_config.h"
+#include "record/schedule.h"
 #include "reports/pipeline/pipeline_specification.h"
 
 namespace draftlab {
@@ -23,20 +24,17 @@ struct DecisionContext {
   DrafterConfig drafter;
   int64_t parameters = 0;  // of the drafter, from its shapes
 
-  int64_t step = 0, steps = 0;     // done, and planned in all
+  // Where the run stands; the steps of its warm-up are given, or what `rate` makes of them.
+  SchedulePlace place;
   double epochs = 0;               // of all steps
   double tokens_per_batch = 0;     // supervised labels
   double peak_rate = 0, rate = 0;  // the learning rate's peak, and where it stands
-  int64_t warmup_steps = 0;        // given, or what `rate` and `step` make of it
   double first_loss = 0, loss = 0, acceptance_length = 0;
 
   // One optimizer, the current one: its batches to the target are those that are left.
   PipelineSpec pipeline;
 
-  bool in_warmup() const { return step < warmup_steps; }
-  double share_of_training() const;
-  double share_of_warmup() const;  // NaN without a warm-up
-  double tokens() const { return static_cast<double>(steps) * tokens_per_batch; }
+  double tokens() const { return static_cast<double>(place.steps) * tokens_per_batch; }
 };
 
 // Strict; errors name `origin` and the key.

@@ -19,10 +19,10 @@ JsonObject story() { return read_json(kStory).as_object(); }
 TEST(DecisionContext, TheStoryStandsAtFortyPercentOfItsWarmUp) {
   const DecisionContext context = read_decision_context(kStory);
   EXPECT_NEAR(static_cast<double>(context.parameters), 1.73e9, 1e7);
-  EXPECT_TRUE(context.in_warmup());
-  EXPECT_NEAR(context.share_of_warmup(), 0.4, 1e-4);
-  EXPECT_NEAR(context.share_of_training(), 0.0853, 1e-4);
-  EXPECT_EQ(context.warmup_steps, 38663);
+  EXPECT_TRUE(context.place.in_warmup());
+  EXPECT_NEAR(context.place.share_of_warmup(), 0.4, 1e-4);
+  EXPECT_NEAR(context.place.share_of_training(), 0.0853, 1e-4);
+  EXPECT_EQ(context.place.warmup_steps, 38663);
   // Eight days at the producers' 0.24 batches/s are left.
   EXPECT_EQ(context.pipeline.optimizers[0].batches_to_target.value, 8 * 86400 * 0.24);
   EXPECT_NEAR(context.pipeline.batches_left(), 165888, 1e-6);
@@ -34,7 +34,7 @@ TEST(DecisionContext, ARateBehindTheWarmUpNeedsItsLength) {
   run["step"] = 120000;  // 40 % of the peak: the decay after 20,000 steps, or a warm-up of 300,000
   EXPECT_THROW(parse_decision_context(json, "c.json"), Error);
   run["warmup_steps"] = 20000;
-  EXPECT_FALSE(parse_decision_context(json, "c.json").in_warmup());
+  EXPECT_FALSE(parse_decision_context(json, "c.json").place.in_warmup());
 }
 
 TEST(DecisionContext, NamesEveryMistake) {

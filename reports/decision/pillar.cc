@@ -4,13 +4,9 @@
 #include <cmath>
 
 #include "reports/pipeline/pipeline_findings.h"
+#include "reports/stats/claim.h"
 
 namespace draftlab {
-namespace {
-
-constexpr int64_t kFewest = 3;
-
-}  // namespace
 
 std::string to_text(Verdict verdict) {
   switch (verdict) {
@@ -35,7 +31,7 @@ Judgement judge(const PillarNumber& number, double threshold, bool above_is_for)
       number.value > threshold ? number.value - number.low : number.high - number.value;
   judgement.margin = reach > 0 ? std::abs(number.value - threshold) / reach
                                : std::numeric_limits<double>::infinity();
-  if (number.n < kFewest) {
+  if (number.n < kFewestSeeds) {
     judgement.margin = std::min(judgement.margin, 1.0);
     return judgement;
   }

@@ -7,6 +7,7 @@
 #include "base/number_text.h"
 #include "reports/decision/pillar.h"
 #include "reports/pipeline/pipeline_findings.h"
+#include "reports/stats/claim.h"
 #include "reports/study/paired_curve.h"
 #include "reports/study/step_size.h"
 #include "reports/switches/switch_group.h"
@@ -106,7 +107,8 @@ Pillar architecture_pillar(const std::vector<KindPair>& pairs, const DecisionCon
   for (const std::string& type : wanted) kinds.push_back(spoken(type));
   pillar.settle = "Two drafters alike but for their layers (all " + joined(kinds) +
                   "), or arms that route the matrices of one kind of layer to " +
-                  context.candidate + " and all else to AdamW; both optimizers, three seeds.";
+                  context.candidate + " and all else to AdamW; both optimizers, " +
+                  kFewestSeedsInWords + " seeds.";
 
   std::map<std::string, std::map<std::string, const KindPair*>> studies;
   for (const KindPair& pair : pairs) {

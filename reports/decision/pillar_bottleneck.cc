@@ -7,6 +7,7 @@
 #include "reports/decision/pillar.h"
 #include "reports/pipeline/pipeline_findings.h"
 #include "reports/pipeline/pipeline_model.h"
+#include "reports/stats/claim.h"
 #include "reports/study/probe.h"
 #include "reports/text/words.h"
 
@@ -140,7 +141,8 @@ Pillar bottleneck_pillar(const std::vector<KindPair>& pairs, const DecisionConte
   if (pair == nullptr) {
     pillar.reason = "No folder has a target and finished runs of both " + context.current +
                     " and " + context.candidate + " under equal training.";
-    pillar.settle = "Both optimizers from the start with three seeds, in a sweep with a target.";
+    pillar.settle = "Both optimizers from the start with " + kFewestSeedsInWords +
+                    " seeds, in a sweep with a target.";
     return pillar;
   }
   pillar.settle = "The same sweep with more seeds, and a step of " + context.candidate +
@@ -193,7 +195,8 @@ Pillar bottleneck_pillar(const std::vector<KindPair>& pairs, const DecisionConte
                   place(current) + "): a step may take " + share_text(current.free_slowdown) +
                   " longer at no cost there, and 1% fewer batches save " +
                   percent_text(current.fewer_batches_save) + " of the time.";
-  if (deciding.n < 3) pillar.reason += " Fewer than three seeds decide nothing.";
+  if (deciding.n < kFewestSeeds)
+    pillar.reason += " Fewer than " + kFewestSeedsInWords + " seeds decide nothing.";
   if (pillar.verdict != Verdict::kUndecided) pillar.settle.clear();
   return pillar;
 }

@@ -6,6 +6,7 @@
 #include "base/number_text.h"
 #include "reports/decision/pillar.h"
 #include "reports/pipeline/pipeline_findings.h"
+#include "reports/stats/claim.h"
 #include "reports/stats/returns_trend.h"
 #include "reports/switches/switch_group.h"
 #include "reports/text/words.h"
@@ -143,7 +144,8 @@ Pillar returns_pillar(const std::vector<KindPair>& pairs, const DecisionContext&
       "the opposite.";
   pillar.settle =
       "More annealed budgets, nearer to production and with few epochs, both optimizers at their "
-      "best rates, three seeds.";
+      "best rates, " +
+      kFewestSeedsInWords + " seeds.";
   const std::vector<const KindPair*> budgets = budgets_of(pairs);
   if (budgets.size() < 3) {
     pillar.reason = "The folders hold " +

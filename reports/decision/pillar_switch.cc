@@ -4,6 +4,7 @@
 
 #include "base/number_text.h"
 #include "reports/decision/pillar.h"
+#include "reports/stats/claim.h"
 #include "reports/switches/switch_study.h"
 #include "reports/text/words.h"
 
@@ -39,18 +40,18 @@ std::vector<Measured> measured_switches(const std::vector<Study>& studies,
 const Measured* nearest(const std::vector<Measured>& all, const DecisionContext& context) {
   const auto key = [&](const Measured& one) {
     const SwitchPlace& place = one.of.group.place;
-    return std::pair(place.in_warmup() != context.in_warmup(),
-                     std::abs(place.share_of_training() - context.share_of_training()));
+    return std::pair(place.in_warmup() != context.place.in_warmup(),
+                     std::abs(place.share_of_training() - context.place.share_of_training()));
   };
   const auto best = std::ranges::min_element(all, {}, key);
   return best == all.end() ? nullptr : &*best;
 }
 
 std::string context_place(const DecisionContext& context) {
-  std::string text = fixed(100 * context.share_of_training(), 1) + " % of training";
-  if (context.warmup_steps == 0) return text;
-  if (!context.in_warmup()) return text + ", behind the warm-up";
-  return text + ", at " + fixed(100 * context.share_of_warmup(), 0) + " % of the warm-up";
+  std::string text = fixed(100 * context.place.share_of_training(), 1) + " % of training";
+  if (context.place.warmup_steps == 0) return text;
+  if (!context.place.in_warmup()) return text + ", behind the warm-up";
+  return text + ", at " + fixed(100 * context.place.share_of_warmup(), 0) + " % of the warm-up";
 }
 
 PillarNumber number_of(const std::string& what, const Estimate& d) {
@@ -96,10 +97,13 @@ Pillar switch_pillar(const std::vector<Study>& studies, const DecisionContext& c
       "At the measured switch in the same phase of the schedule whose share of training is "
       "nearest: "
       "for where the best variant's final acceptance length is above that of the run that went on "
-      "and this may be claimed (adjusted p of at most 0.05, three seeds), against where it is "
+      "and this may be claimed (adjusted p of at most " +
+      kClaimLevelText + ", " + kFewestSeedsInWords +
+      " seeds), against where it is "
       "below; undecided where the loss says the opposite.";
-  pillar.settle = "A sweep that switches at " + context_place(context) +
-                  ", with three seeds or more, a resumed run, rates of its own for both "
+  pillar.settle = "A sweep that switches at " + context_place(context) + ", with " +
+                  kFewestSeedsInWords +
+                  " seeds or more, a resumed run, rates of its own for both "
                   "optimizers, and as many steps behind the switch as differences need to show.";
   const std::vector<Measured> all = measured_switches(studies, context);
   const Measured* measured = nearest(all, context);
@@ -164,7 +168,7 @@ Pillar switch_pillar(const std::vector<Study>& studies, const DecisionContext& c
     pillar.reason += " Both differences may be claimed, and they disagree.";
   } else {
     pillar.reason += " That may not be claimed";
-    if (outcome.final_length.difference.n >= 3) {
+    if (outcome.final_length.difference.n >= kFewestSeeds) {
       pillar.reason += "; a difference in acceptance length of " +
                        fixed(detectable_difference(outcome.final_length.difference), 3) +
                        " would show 8 times in 10";

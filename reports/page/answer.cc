@@ -179,6 +179,18 @@ std::string target_sentence(const Summary& summary, const TargetLevel& target) {
   return capitalized(target_text(target)) + text + ".";
 }
 
+// The arms whose choice of a setting rests on nothing; "" where there is none.
+std::string tie_sentence(const Study& study) {
+  std::vector<std::string> arms;
+  for (const Arm& arm : study.summary.arms) {
+    if (arm.all_tie()) arms.push_back(arm.name);
+  }
+  if (arms.empty()) return "";
+  return "All settings of " + joined(arms) + " tie in " + kind_of(study.summary.chosen_by).name +
+         ", by which they were to be chosen (F36): nothing says that " +
+         (arms.size() == 1 ? "it is" : "they are") + " shown at a good one.";
+}
+
 }  // namespace
 
 std::vector<Statement> answer(const Study& study) {
@@ -194,6 +206,8 @@ std::vector<Statement> answer(const Study& study) {
     statements.push_back(
         {topic + " at equal seconds", measure_sentence(study, measure, View::kEqualSeconds, told)});
   }
+  if (const std::string text = tie_sentence(study); !text.empty())
+    statements.push_back({"Choice of settings", text});
   if (!study.plan.target.metric.empty()) {
     statements.push_back({"Time to target", target_sentence(summary, study.plan.target)});
   }

@@ -92,7 +92,7 @@ TEST_F(ReportTest, ShowsHowFarUpdatesGoWhereThatWasRecorded) {
   EXPECT_TRUE(has(page, "by 0.10 % of its size with AdamW and by 1.0 % of its size with"));
   EXPECT_TRUE(has(page, "Distance from orthogonality"));
   EXPECT_TRUE(has(page, "<a href=\"updates.csv\">"));
-  EXPECT_TRUE(has(read_file(RunFolder(root_).updates_csv()), ",50,fc,muon,"));
+  EXPECT_TRUE(has(read_file(RunFolder(root_).report() / "updates.csv"), ",50,fc,muon,"));
   sweep.updates = false;
   const std::string old = report(sweep);
   EXPECT_FALSE(has(old, "<div class=\"many\">"));
@@ -259,12 +259,11 @@ TEST_F(ReportTest, AFolderWithoutAnyResultStillHasAReport) {
   const SyntheticSweep sweep = SyntheticSweep::of_four();
   const RunFolder folder = write_synthetic_folder(root_, sweep);
   std::filesystem::remove_all(folder.segments());
-  std::filesystem::remove_all(folder.store());
   write_report(folder);
   const std::string page = read_file(folder.report_page());
   EXPECT_TRUE(has(page, "no finished run has a loss yet"));
-  EXPECT_TRUE(has(page, "manifest not read"));
-  EXPECT_TRUE(has(read_file(folder.evaluations_csv()), "run,step,tokens"));
+  EXPECT_TRUE(has(page, "240 sequences, 31,200 tokens (21,120 of responses)"));
+  EXPECT_TRUE(has(read_file(folder.report() / "evaluations.csv"), "run,step,tokens"));
 }
 
 TEST_F(ReportTest, WithoutAPlanThereIsNoReport) {
@@ -290,11 +289,7 @@ TEST_F(ReportTest, ShowsTheStepsThatWereTimedAloneAndTheirMemory) {
   timing.steps = {{0.001, 0.01, 0.02, 0.03, 0.004}};
   timing.weight_bytes = timing.gradient_bytes = 4'000'000;
   timing.optimizer_bytes = 8'500'000;
-  timing.machine = {{"vector_instructions", "AVX2"},
-                    {"device", "cpu"},
-                    {"cpu", "Synthetic 9000"},
-                    {"cores", 2},
-                    {"threads", 1}};
+  timing.machine = {"AVX2", "cpu", "Synthetic 9000", 2, 1};
   for (const PlannedRun& run : read_plan(folder).runs)
     write_timing(SegmentFolder(folder, run.segments[0]).timing(), timing);
   write_report(folder);
@@ -343,10 +338,10 @@ TEST_F(ReportTest, EveryRunAndEvaluationIsInTheCsvFiles) {
     return std::count(text.begin(), text.end(), '\n');
   };
   const RunFolder folder(root_);
-  EXPECT_EQ(lines(read_file(folder.runs_csv())), 1 + 39);
+  EXPECT_EQ(lines(read_file(folder.report() / "runs.csv")), 1 + 39);
   // 34 finished runs with four evaluations; three that stopped at step 60, and the unreadable one,
   // which was complete but for its outcome up to that step.
-  EXPECT_EQ(lines(read_file(folder.evaluations_csv())), 1 + 34 * 4 + 4 * 2);
+  EXPECT_EQ(lines(read_file(folder.report() / "evaluations.csv")), 1 + 34 * 4 + 4 * 2);
 }
 
 }  // namespace

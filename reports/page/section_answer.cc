@@ -4,6 +4,7 @@
 #include "record/drafter_config.h"
 #include "reports/page/answer.h"
 #include "reports/page/sections.h"
+#include "reports/stats/claim.h"
 #include "reports/study/comparison.h"
 #include "reports/text/html.h"
 #include "reports/text/words.h"
@@ -23,7 +24,6 @@ std::string target_fact(const StoreFacts& store) {
 }
 
 std::string store_fact(const StoreFacts& store) {
-  if (!store.error.empty()) return "manifest not read: " + store.error;
   std::string text;
   if (store.records) text += counted(*store.records, "sequence") + ", ";
   if (store.tokens) {
@@ -136,8 +136,9 @@ std::string differences(const Study& study) {
          paragraph(
              "Mean difference over runs with the same seeds, with its 95 % Student-t interval, "
              "which stands alone, and the p of the paired t test, adjusted (Holm) for all pairs of "
-             "arms that are compared in the same column. Bold: at least three seeds, p of at most "
-             "0.05, and no check that refuses.",
+             "arms that are compared in the same column. Bold: at least " +
+                 kFewestSeedsInWords + " seeds, p of at most " + kClaimLevelText +
+                 ", and no check that refuses.",
              "note");
 }
 
@@ -154,11 +155,15 @@ std::string overview(const Study& study) {
     html += fact("Folders", joined(folders));
   }
   html += "</dl>\n";
-  std::string setup = fact("Target", target_fact(study.store));
-  setup += fact("Store", store_fact(study.store));
+  const StoreFacts store = study.plan.store_facts.value_or(StoreFacts());
+  std::string setup = fact("Target", target_fact(store));
+  setup += fact("Store", study.plan.store_facts          ? store_fact(store)
+                         : study.plan.store_hash.empty() ? "the folders have different stores"
+                                                         : "planned by a version of draftlab that "
+                                                           "kept nothing of its store");
   if (!study.results.empty()) {
     const SegmentConfig& config = study.results.front().config;
-    setup += fact("Drafter", drafter_fact(study.store, config.drafter));
+    setup += fact("Drafter", drafter_fact(store, config.drafter));
     setup += fact("Training", training_fact(config.training));
     setup += fact("Evaluation", evaluation_fact(study, config));
   }

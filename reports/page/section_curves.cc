@@ -7,6 +7,7 @@
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
 #include "reports/page/sections.h"
+#include "reports/stats/claim.h"
 #include "reports/study/curve.h"
 #include "reports/text/html.h"
 #include "reports/text/words.h"
@@ -183,7 +184,9 @@ std::string curves_section(const Study& study) {
   html += details("Against training tokens", charts_against(study, Clock::kTokens), "figures");
   std::string note =
       "Held-out split. Thick lines with markers: mean over seeds, at its evaluations; thin lines: "
-      "single seeds; bands: 95 % Student-t interval of the mean, from three seeds on. Nothing is "
+      "single seeds; bands: 95 % Student-t interval of the mean, from " +
+      kFewestSeedsInWords +
+      " seeds on. Nothing is "
       "smoothed. Seconds are those of training alone: reading data, "
       "forward and backward, and the optimizer; evaluation and checkpoints are off the clock; <a "
       "href=\"#seconds\">Seconds per step</a> says how they were measured.";

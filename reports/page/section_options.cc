@@ -2,8 +2,8 @@
 #include <map>
 
 #include "base/number_text.h"
+#include "record/option.h"
 #include "reports/page/sections.h"
-#include "reports/study/option.h"
 #include "reports/text/html.h"
 
 namespace draftlab {

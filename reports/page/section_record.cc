@@ -1,6 +1,9 @@
 #include <map>
+#include <set>
+#include <utility>
 
 #include "base/number_text.h"
+#include "record/option.h"
 #include "reports/page/sections.h"
 #include "reports/text/html.h"
 #include "reports/text/words.h"
@@ -12,16 +15,19 @@ std::string definition(const std::string& term, const std::string& html) {
   return "<dt>" + term + "</dt><dd>" + html + "</dd>\n";
 }
 
-// Every provenance key with its values, and how many runs have each.
+// Every fact of machines and builds with its values, and how many runs have each; a run that went
+// on elsewhere has several. Hosts stay in the folder.
 std::map<std::string, std::map<std::string, int64_t>> provenance_values(const Study& study) {
   std::map<std::string, std::map<std::string, int64_t>> values;
   for (const Result& result : study.results) {
-    for (const auto& field : result.provenance) {
-      const Json& value = field.value();
-      const std::string text =
-          value.is_string() ? std::string(value.get_string()) : canonical(value);
-      ++values[std::string(field.key())][text];
+    std::set<std::pair<std::string, std::string>> facts;
+    for (const Life& life : result.lives) {
+      const JsonObject machine = to_json(life.machine);
+      for (const JsonObject* object : {&machine, &life.build}) {
+        for (const auto& field : *object) facts.emplace(field.key(), option_text(field.value()));
+      }
     }
+    for (const auto& [key, text] : facts) ++values[key][text];
   }
   return values;
 }
@@ -127,8 +133,9 @@ std::string provenance_section(const Study& study) {
     table.row({"store folder" + of, code(source.plan.store_folder.string())});
     table.row({"store hash" + of, code(source.plan.store_hash)});
   }
-  table.row({"target hash", code(study.store.target_sha256)});
-  table.row({"tokenizer hash", code(study.store.tokenizer_sha256)});
+  const StoreFacts store = plan.store_facts.value_or(StoreFacts());
+  table.row({"target hash", code(store.target_sha256)});
+  table.row({"tokenizer hash", code(store.tokenizer_sha256)});
   std::string html = table.html();
   if (!plan.notices.empty()) {
     html += "<h3>Notices of the plan</h3>\n<ul>\n";

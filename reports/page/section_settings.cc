@@ -3,10 +3,10 @@
 #include <set>
 
 #include "base/number_text.h"
+#include "record/option.h"
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
 #include "reports/page/sections.h"
-#include "reports/study/option.h"
 #include "reports/text/html.h"
 #include "reports/text/words.h"
 

@@ -5,6 +5,7 @@
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
 #include "reports/page/sections.h"
+#include "reports/stats/claim.h"
 #include "reports/text/html.h"
 
 namespace draftlab {
@@ -128,7 +129,8 @@ std::string values_section(const Study& study) {
                          final_chart(summary, Measure::kLoss));
     html += paragraph(
         "One dot per seed; grey lines join equal seeds. The bar below each row of dots is the "
-        "mean, from three seeds on with its 95 % interval.",
+        "mean, from " +
+            kFewestSeedsInWords + " seeds on with its 95 % interval.",
         "note");
   }
   return section("values", "Final values", html + differences(study));

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "record/lives.h"
 #include "reports/checks/checked_study.h"
 #include "reports/checks/fairness.h"
 #include "reports/page/page.h"
@@ -198,10 +199,11 @@ TEST_F(SeveralFoldersTest, OtherBuildsAndMachinesWarn) {
   const RunFolder b = write_synthetic_folder(root_ / "b", sweep_of(1));
   for (const PlannedSegment& segment : read_plan(b).segments) {
     const fs::path file = SegmentFolder(b, segment.id).provenance();
-    Json provenance = read_json(file);
-    provenance.as_object()["draftlab_version"] = "0.2.0";
-    provenance.as_object()["cpu"] = "Synthetic 9001";
-    replace_file(file, pretty(provenance));
+    Life life = read_lives(file).at(0);
+    life.build["draftlab_version"] = "0.2.0";
+    life.machine.cpu = "Synthetic 9001";
+    fs::remove(file);
+    add_life(file, life);
   }
   std::vector<std::string> ids;
   for (const FairnessFinding& finding : checked_study({a, b}).findings) {

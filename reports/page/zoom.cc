@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/number_text.h"
 #include "reports/charts/drawing.h"
+#include "reports/stats/claim.h"
 #include "reports/stats/decimate.h"
 #include "reports/study/curve.h"
 #include "reports/text/html.h"
@@ -39,7 +40,7 @@ Json rounded(double value) {
 
 // Low, mean and high; without an interval the mean thrice.
 Json values(const Estimate& y) {
-  const bool interval = std::isfinite(y.low) && y.n >= 3;
+  const bool interval = std::isfinite(y.low) && y.n >= kFewestSeeds;
   return JsonArray{rounded(interval ? y.low : y.mean), rounded(y.mean),
                    rounded(interval ? y.high : y.mean)};
 }

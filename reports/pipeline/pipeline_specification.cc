@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "record/option.h"
 
 namespace draftlab {
 namespace {
@@ -191,7 +192,7 @@ PipelineSpec parse_pipeline_spec(const Json& json, const std::string& origin) {
     spec.optimizers.push_back(std::move(optimizer));
   });
   each(fields, "hidden_states", [&](const Json& value, const std::string& where) {
-    const std::string text = value.is_string() ? std::string(value.get_string()) : canonical(value);
+    const std::string text = option_text(value);
     require_one_of(text, {"online", "cached"}, where);
     const HiddenStates states = text == "online" ? HiddenStates::kOnline : HiddenStates::kCached;
     if (spec.has(states)) throw Error(where, "'" + text + "' is given twice; keep one of them");

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "reports/stats/claim.h"
+
 namespace draftlab {
 
 // Pure functions over the numbers of several runs. A NaN among the values makes the answer NaN: a
@@ -35,8 +37,8 @@ double interpolate(const std::vector<Point>& points, double x);
 // by itself.
 double first_crossing(const std::vector<Point>& points, double level, bool lower_is_better);
 
-// Student's t of paired differences: their mean over its standard error. NaN where there is no sd or
-// it is 0.
+// Student's t of paired differences: their mean over its standard error. NaN where there is no sd
+// or it is 0.
 double t_value(const Estimate& differences);
 
 // Two-sided p of Student's one-sample t test that the mean is 0; of paired differences this is the
@@ -45,7 +47,8 @@ double p_value(const Estimate& differences);
 
 // The smallest true mean that this test, two-sided at `level`, finds with probability `power` in
 // `n` values of this sd: the non-central t distribution (Cohen 1988, section 2). NaN without an sd.
-double detectable_difference(const Estimate& differences, double power = 0.8, double level = 0.05);
+double detectable_difference(const Estimate& differences, double power = 0.8,
+                             double level = kClaimLevel);
 
 // Holm's step-down adjustment (1979), in the order of `p`: below `level` after adjusting is a claim
 // with all of `p` made at once. A NaN stays one and counts as a comparison all the same.

@@ -4,12 +4,13 @@
 #include <cmath>
 
 #include "base/number_text.h"
+#include "reports/stats/claim.h"
 #include "reports/text/words.h"
 
 namespace draftlab {
 
 bool Comparison::claimed() const {
-  return refusal == nullptr && difference.n >= 3 && adjusted_p <= 0.05;
+  return refusal == nullptr && may_be_claimed(difference.n, adjusted_p);
 }
 
 std::vector<Comparison> comparisons(const Study& study, Measure measure, View view) {
@@ -63,8 +64,8 @@ std::string verdict(const Comparison& comparison, Measure measure) {
   if (comparison.refusal != nullptr) return "no claim: " + comparison.refusal->id + " refuses";
   if (d.n == 0) return "no claim: no seed in common";
   if (std::isnan(d.mean)) return "no claim: not a number";
-  if (d.n < 3) return "no claim: fewer than three seeds in common";
-  if (!comparison.claimed()) return "no claim: adjusted p above 0.05";
+  if (d.n < kFewestSeeds) return "no claim: fewer than " + kFewestSeedsInWords + " seeds in common";
+  if (!comparison.claimed()) return "no claim: adjusted p above " + kClaimLevelText;
   return (better(measure, d.mean, 0) ? comparison.a : comparison.b)->name + " is better";
 }
 
@@ -83,7 +84,7 @@ std::string comparison_text(const Comparison& comparison, Measure measure) {
   const std::string interval = "95 % interval of the difference " +
                                interval_text(d.low, d.high, decimals) + " over " +
                                std::to_string(d.n) + " paired seeds";
-  if (d.n == 2) return size + " (" + interval + ": too few to claim a difference)";
+  if (d.n < kFewestSeeds) return size + " (" + interval + ": too few to claim a difference)";
   std::string p = "p " + p_text(comparison.adjusted_p);
   if (comparison.pairs > 1) p += " adjusted for " + counted(comparison.pairs, "comparison");
   if (comparison.claimed()) return size + " (" + interval + ", " + p + ")";

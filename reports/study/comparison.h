@@ -20,7 +20,7 @@ struct Comparison {
   int64_t pairs = 0;                         // how many those are
   const FairnessFinding* refusal = nullptr;  // the first that concerns the pair; null: none
 
-  // Three paired seeds, no refusal, and a difference that stands among all pairs at 5 %.
+  // No refusal, and a difference that may be claimed among all pairs (reports/stats/claim.h).
   bool claimed() const;
 };
 

@@ -15,11 +15,7 @@ Timing timing_of(const std::vector<double>& seconds, int64_t period = 1) {
   Timing timing;
   timing.period = period;
   for (double s : seconds) timing.steps.push_back({0.1 * s, 0.2 * s, 0.4 * s, 0.25 * s, 0.05 * s});
-  timing.machine = {{"vector_instructions", "AVX2"},
-                    {"device", "cpu"},
-                    {"cpu", "Synthetic 9000"},
-                    {"cores", 2},
-                    {"threads", 1}};
+  timing.machine = {"AVX2", "cpu", "Synthetic 9000", 2, 1};
   return timing;
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "record/events.h"
 #include "record/outcome.h"
+#include "record/segment_state.h"
 #include "reports/stats/decimate.h"
 #include "reports/study/company.h"
 #include "reports/study/probe.h"
@@ -55,7 +56,6 @@ void add_schedule(const Metrics& metrics, double base_rate, Result& result) {
 void add_metrics(Metrics metrics, const SegmentConfig& config, Result& result,
                  int64_t& clipped_steps) {
   for (const StepRow& row : metrics.steps) {
-    result.steps = row.step;
     result.tokens = row.tokens;
     result.data_seconds += row.data_seconds;
     result.model_seconds += row.model_seconds;
@@ -67,25 +67,22 @@ void add_metrics(Metrics metrics, const SegmentConfig& config, Result& result,
   add_gradients(metrics, config.optimizer.learning_rate(), result);
   add_schedule(metrics, config.optimizer.learning_rate(), result);
   for (EvaluationRow& row : metrics.evaluations) {
-    auto& rows = row.split == "tuning" ? result.tuning : result.held_out;
-    // A segment evaluates its first step again, which is its parent's last.
-    if (!rows.empty() && rows.back().step >= row.step) continue;
-    rows.push_back(std::move(row));
+    (row.split == "tuning" ? result.tuning : result.held_out).push_back(std::move(row));
   }
 }
 
-void describe_end(const std::optional<Outcome>& outcome, bool started, Result& result) {
+void describe_end(const SegmentState& state, Result& result) {
   const std::string progress = "step " + std::to_string(result.steps) + " of " +
                                std::to_string(result.config.training.steps);
-  if (!outcome) {
-    result.outcome = started ? "unfinished" : "not started";
-    result.reason =
-        started ? "stopped or still running; last recorded: " + progress : "nothing has run yet";
+  if (!state.outcome) {
+    result.outcome = state.started ? "unfinished" : "not started";
+    result.reason = state.started ? "stopped or still running; last recorded: " + progress
+                                  : "nothing has run yet";
     return;
   }
-  result.outcome = outcome_name(outcome->kind);
-  result.weights_hash = outcome->weights_hash;
-  result.reason = outcome->reason;
+  result.outcome = outcome_name(state.outcome->kind);
+  result.weights_hash = state.outcome->weights_hash;
+  result.reason = state.outcome->reason;
   if (result.done()) return;
   if (result.reason.empty()) result.reason = "ended at " + progress;
 }
@@ -94,28 +91,23 @@ void load_segments(const RunFolder& folder, const Configs& configs, Result& resu
   int64_t clipped_steps = 0;
   for (size_t i = 0; i < result.segments.size(); ++i) {
     const std::string& id = result.segments[i];
+    const SegmentConfig& config = *configs.at(id);
     const SegmentFolder segment(folder, id);
     if (fs::exists(segment.transfer()))
       result.stages[i].transfer = read_transfer(segment.transfer());
-    const bool started = fs::exists(segment.metrics());
-    const std::optional<Outcome> outcome = read_outcome(segment.outcome(), id);
-    if (started) {
-      const std::string sha256 = outcome ? outcome->metrics_sha256 : "";
-      add_metrics(read_metrics(segment.metrics(), sha256), *configs.at(id), result, clipped_steps);
-    }
+    SegmentState state = read_segment_state(segment, config.from_step);
+    add_metrics(std::move(state.metrics), config, result, clipped_steps);
     read_timing(segment.timing());  // a broken one is told here
     if (fs::exists(segment.baselines())) result.baselines = read_baselines(segment.baselines());
-    if (fs::exists(segment.provenance())) {
-      const Json provenance = read_json(segment.provenance());
-      if (const auto* object = provenance.if_object()) result.provenance = *object;
+    const std::vector<Life> lives = contributing(read_lives(segment.provenance()));
+    result.resumed |= lives.size() > 1;
+    result.lives.insert(result.lives.end(), lives.begin(), lives.end());
+    if (state.started) result.steps = state.step;
+    if (state.outcome) {
+      result.peak_memory_bytes =
+          std::max(result.peak_memory_bytes, state.outcome->peak_memory_bytes);
     }
-    if (outcome) {
-      // A worker that failed does not know its step. The others may have logged one more, whose
-      // update was never applied.
-      if (outcome->kind != OutcomeKind::kFailed) result.steps = outcome->step;
-      result.peak_memory_bytes = std::max(result.peak_memory_bytes, outcome->peak_memory_bytes);
-    }
-    describe_end(outcome, started, result);
+    describe_end(state, result);
     if (!result.done()) break;
   }
   result.clipped_share =

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "record/lives.h"
 #include "record/metrics.h"
 #include "record/plan.h"
 #include "record/run_folder.h"
@@ -62,13 +63,14 @@ struct Result {
   std::optional<bool> alone;        // false: another worker ran beside it; nothing: not recorded
   std::optional<Timing> probe;      // of the last segment's steps, or of steps like them
   bool seconds_from_probe = false;  // it was not alone, and all its stages have a timing
-  bool resumed = false;             // a worker of it started where another had stopped
+  bool resumed = false;             // a segment of it had several workers, one after another
   std::vector<EvaluationRow> held_out, tuning;  // in step order
   std::vector<UpdateRow> updates;               // in step order; empty in old folders
   std::vector<GradientRow> gradients;           // one for each evaluated step but the first
   std::vector<Point> schedule;  // factor on the rate against steps, thinned out (decimate.h)
   std::optional<Baselines> baselines;
-  JsonObject provenance;  // of the last segment that has one
+  // Where and with what its steps were computed, in order; of its segments those that contributed.
+  std::vector<Life> lives;
 
   // Infinity: not reached, or diverged. Nothing: no target, or the run may still get there.
   std::optional<double> steps_to_target, tokens_to_target, seconds_to_target;

@@ -51,7 +51,8 @@ TEST_F(ResultTest, AFinishedRunHasAllItsNumbers) {
   EXPECT_DOUBLE_EQ(r.last(Split::kHeldOut, Measure::kAcceptanceLength), 1.404);
   EXPECT_DOUBLE_EQ(r.final(Split::kTuning, Measure::kAcceptanceLength), 1.399);
   EXPECT_EQ(r.baselines->bigram_acceptance_length, 1.18);
-  EXPECT_EQ(r.provenance.at("libtorch").as_string(), "2.11.0");
+  ASSERT_EQ(r.lives.size(), 1u);
+  EXPECT_EQ(r.lives[0].build.at("libtorch").as_string(), "2.11.0");
   EXPECT_EQ(r.alone, true);
 }
 

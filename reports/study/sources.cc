@@ -117,6 +117,7 @@ PlanRecord joined_plan(const std::vector<Source>& sources) {
     keep_common(joined.store, plan.store);
     keep_common(joined.store_folder, plan.store_folder);
     keep_common(joined.store_hash, plan.store_hash);
+    if (!joined.store_facts) joined.store_facts = plan.store_facts;
     if (joined.target.metric != plan.target.metric || joined.target.value != plan.target.value)
       joined.target = {};
     for (const PlannedSegment& segment : plan.segments) {
@@ -127,6 +128,7 @@ PlanRecord joined_plan(const std::vector<Source>& sources) {
     joined.decisions.insert(joined.decisions.end(), plan.decisions.begin(), plan.decisions.end());
     joined.phases = std::max(joined.phases, plan.phases);
   }
+  if (joined.store_hash.empty()) joined.store_facts = std::nullopt;
   return joined;
 }
 

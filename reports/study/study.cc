@@ -8,20 +8,6 @@
 namespace draftlab {
 namespace {
 
-// Of the one store of all sources, wherever its manifest can still be read.
-StoreFacts common_store(const std::vector<Source>& sources, const PlanRecord& plan) {
-  StoreFacts facts;
-  if (sources.size() > 1 && plan.store_hash.empty()) {
-    facts.error = "the folders have different stores";
-    return facts;
-  }
-  for (const Source& source : sources) {
-    facts = read_store_facts(source.plan.store_folder);
-    if (facts.error.empty()) break;
-  }
-  return facts;
-}
-
 // Runs of different folders may have overlapped too. No folder says on which machine it was, so it
 // is taken to be one; F18 tells where it was not.
 void find_company(const std::vector<std::vector<WorkerEvent>>& events, Study& study) {
@@ -56,7 +42,6 @@ Study load_study(const std::vector<RunFolder>& folders) {
   Study study;
   study.sources = read_sources(folders);
   study.plan = joined_plan(study.sources);
-  study.store = common_store(study.sources, study.plan);
   std::vector<std::vector<WorkerEvent>> events;
   for (const Source& source : study.sources) {
     PlanRecord plan = source.plan;

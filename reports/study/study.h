@@ -8,7 +8,6 @@
 #include "reports/study/fairness_finding.h"
 #include "reports/study/result.h"
 #include "reports/study/sources.h"
-#include "reports/study/store_facts.h"
 #include "reports/study/summary.h"
 
 namespace draftlab {
@@ -17,7 +16,6 @@ namespace draftlab {
 struct Study {
   std::vector<Source> sources;
   PlanRecord plan;  // all of theirs in one: joined_plan
-  StoreFacts store;
   std::vector<Result> results;
   std::vector<WorkerEvent> events;
   Summary summary;

@@ -7,7 +7,8 @@
 #include <map>
 #include <set>
 
-#include "reports/study/option.h"
+#include "record/choice.h"
+#include "record/option.h"
 
 namespace draftlab {
 namespace {
@@ -26,6 +27,11 @@ double per_step(const Result& run, double seconds) {
   return run.steps == 0 ? kNaN : seconds / static_cast<double>(run.steps);
 }
 
+// Runs with equal texts are of one setting.
+std::string setting_key(const Result& result) {
+  return result.point + "\n" + canonical(to_json(result.optimizer));
+}
+
 std::vector<Arm> group(const std::vector<Result>& results) {
   std::vector<Arm> arms;
   std::map<std::string, size_t> arm_of_name;
@@ -40,9 +46,10 @@ std::vector<Arm> group(const std::vector<Result>& results) {
     Arm& arm = arms[arm_of_name.at(result.arm)];
     const bool trial = result.phase == kTrial && tuned.contains(result.arm);
     std::vector<Setting>& settings = trial ? arm.trials : arm.settings;
-    const auto [entry, added] = setting_of.try_emplace(
-        {&settings, result.point + "\n" + canonical(to_json(result.optimizer))}, settings.size());
-    if (added) settings.push_back({.optimizer = result.optimizer});
+    const auto [entry, added] =
+        setting_of.try_emplace({&settings, setting_key(result)}, settings.size());
+    if (added)
+      settings.push_back({.optimizer = result.optimizer, .place = &result - results.data()});
     Setting& setting = settings[entry->second];
     setting.runs.push_back(&result);
     if (result.done()) setting.finished.push_back(&result);
@@ -134,19 +141,37 @@ void find_swept(Arm& arm) {
         return json_number(a, "option") < json_number(b, "option");
       });
     }
-    const Json* best = arm.best_tried ? arm.chosen_trial()->optimizer.find(key) : nullptr;
+    const Json* best = arm.choice ? arm.chosen_trial()->optimizer.find(key) : nullptr;
     swept.at_edge = numbers && swept.values.size() > 1 && best != nullptr &&
                     (*best == swept.values.front() || *best == swept.values.back());
     arm.swept.push_back(std::move(swept));
   }
 }
 
-std::optional<size_t> best_index(const std::vector<Setting>& settings, Measure chosen_by) {
-  std::vector<const Setting*> pointers;
-  for (const Setting& setting : settings) pointers.push_back(&setting);
-  const Setting* best = best_setting(pointers, chosen_by);
-  if (best == nullptr) return std::nullopt;
-  return best - settings.data();
+std::vector<const Setting*> pointers(const std::vector<Setting>& settings) {
+  std::vector<const Setting*> all;
+  for (const Setting& setting : settings) all.push_back(&setting);
+  return all;
+}
+
+std::optional<Choice> choose_setting(const std::vector<const Setting*>& settings,
+                                     Measure chosen_by) {
+  std::vector<Candidate> candidates;
+  for (const Setting* setting : settings) {
+    candidates.push_back({setting->place, setting->diverged,
+                          mean_of(deciding(*setting, chosen_by).values),
+                          mean_of(deciding(*setting, Measure::kLoss).values)});
+  }
+  return choose(candidates, kind_of(chosen_by).lower_is_better);
+}
+
+// The trial with the setting of the final runs: an older version may have broken a tie otherwise.
+void take_what_ran(Arm& arm) {
+  const Setting& final = arm.settings[arm.best.value_or(0)];
+  for (size_t i = 0; i < arm.trials.size(); ++i) {
+    if (setting_key(*arm.trials[i].runs.front()) == setting_key(*final.runs.front()))
+      arm.choice->best = i;
+  }
 }
 
 }  // namespace
@@ -165,8 +190,10 @@ Summary summarize(const std::vector<Result>& results, const TargetLevel& target)
     for (auto* settings : {&arm.settings, &arm.trials}) {
       for (Setting& setting : *settings) measure_setting(setting, summary.chosen_on);
     }
-    arm.best = best_index(arm.settings, summary.chosen_by);
-    arm.best_tried = best_index(arm.tried(), summary.chosen_by);
+    const std::optional<Choice> choice = choose_setting(pointers(arm.settings), summary.chosen_by);
+    if (choice) arm.best = choice->best;
+    arm.choice = choose_setting(pointers(arm.tried()), summary.chosen_by);
+    if (arm.choice && !arm.trials.empty()) take_what_ran(arm);
     find_swept(arm);
   }
   const auto adamw = std::find_if(summary.arms.begin(), summary.arms.end(), [](const Arm& arm) {
@@ -201,16 +228,8 @@ double TargetCount::median(Clock clock) const {
 }
 
 const Setting* best_setting(const std::vector<const Setting*>& settings, Measure chosen_by) {
-  const Setting* best = nullptr;
-  for (const Setting* setting : settings) {
-    const double mean = deciding(*setting, chosen_by).estimate.mean;
-    if (std::isnan(mean)) continue;
-    const bool wins = best == nullptr || setting->diverged < best->diverged ||
-                      (setting->diverged == best->diverged &&
-                       better(chosen_by, mean, deciding(*best, chosen_by).estimate.mean));
-    if (wins) best = setting;
-  }
-  return best;
+  const std::optional<Choice> choice = choose_setting(settings, chosen_by);
+  return choice ? settings[choice->best] : nullptr;
 }
 
 const Sample& deciding(const Setting& setting, Measure measure) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "record/choice.h"
 #include "reports/study/result.h"
 
 namespace draftlab {
@@ -26,6 +27,7 @@ struct TargetCount {
 struct Setting {
   OptimizerConfig optimizer;
   std::string label;  // its swept options: "learning_rate 0.01"; "" if nothing was swept
+  int64_t place = 0;  // among the settings as planned: of its first run among the results
   std::vector<const Result*> runs;      // every planned seed
   std::vector<const Result*> finished;  // outcome "done"
   int64_t diverged = 0;
@@ -51,14 +53,19 @@ struct Arm {
   // By learning rate. Of a tuned arm the one setting that was chosen, with its final runs alone;
   // while there are none yet, its trials.
   std::vector<Setting> settings;
-  std::vector<Setting> trials;       // what it was chosen from, by learning rate; else empty
-  std::vector<SweptOption> swept;    // of tried()
-  std::optional<size_t> best;        // of `settings`; nothing while no run of the arm is finished
-  std::optional<size_t> best_tried;  // the same of tried()
+  std::vector<Setting> trials;     // what it was chosen from, by learning rate; else empty
+  std::vector<SweptOption> swept;  // of tried()
+  std::optional<size_t> best;      // of `settings`; nothing while no run of the arm is finished
+  // Among tried(). Of a tuned arm `best` is what its final runs train with.
+  std::optional<Choice> choice;
 
   const Setting* chosen() const { return best ? &settings[*best] : nullptr; }
   const std::vector<Setting>& tried() const { return trials.empty() ? settings : trials; }
-  const Setting* chosen_trial() const { return best_tried ? &tried()[*best_tried] : nullptr; }
+  const Setting* chosen_trial() const { return choice ? &tried()[choice->best] : nullptr; }
+  // True if the measure that decides tells none of several settings from the best.
+  bool all_tie() const {
+    return choice && choice->is_tie() && choice->tied.size() == tried().size();
+  }
 };
 
 struct Summary {
@@ -71,8 +78,8 @@ struct Summary {
   std::optional<Baselines> baselines;
 };
 
-// The best setting of an arm is the best mean of `chosen_by` on `chosen_on` among those settings
-// with the fewest diverged runs; the earlier one where they tie.
+// The best setting of an arm is chosen by the mean of `chosen_by` on `chosen_on` at the planned
+// end, as record/choice.h says.
 Summary summarize(const std::vector<Result>& results, const TargetLevel& target);
 
 // The same choice among other settings; null where none has a number.

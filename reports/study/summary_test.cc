@@ -83,6 +83,34 @@ TEST(Summary, TheBestSettingHasTheBestMeanAndTheEarlierOneWinsATie) {
   EXPECT_EQ(summarize(results, {"val_loss", 1}).arms[0].best, 0u);
 }
 
+TEST(Summary, TheLowerLossBreaksATieAndThenTheOrderOfTheGridNotTheRate) {
+  // As in the grid: the larger rate first.
+  std::vector<Result> results = {run_of("A", "adamw", 0.02, 1, {1, 1.1, 1.4}),
+                                 run_of("A", "adamw", 0.01, 1, {1, 1.1, 1.4})};
+  Summary summary = summarize(results, {});
+  EXPECT_EQ(summary.arms[0].chosen()->label, "learning_rate 0.02");
+  EXPECT_TRUE(summary.arms[0].all_tie());
+  EXPECT_FALSE(summary.arms[0].choice->by_loss);
+  results[1].held_out.back().loss -= 1e-9;
+  summary = summarize(results, {});
+  EXPECT_EQ(summary.arms[0].chosen()->label, "learning_rate 0.01");
+  EXPECT_TRUE(summary.arms[0].choice->by_loss);
+  results.push_back(run_of("A", "adamw", 0.03, 1, {1, 1.1, 1.3}));
+  EXPECT_FALSE(summarize(results, {}).arms[0].all_tie());
+}
+
+TEST(Summary, OfATunedArmTheChosenTrialIsTheOneWhoseSettingRan) {
+  // An older version took the other one of two that tie.
+  std::vector<Result> results = {
+      run_of("A", "adamw", 0.01, 11, {1, 1.1, 1.4}), run_of("A", "adamw", 0.02, 11, {1, 1.1, 1.4}),
+      run_of("A", "adamw", 0.02, 1, {1, 1.1, 1.2}), run_of("A", "adamw", 0.02, 2, {1, 1.1, 1.4})};
+  results[0].phase = results[1].phase = kTrial;
+  results[2].phase = results[3].phase = kFinal;
+  const Summary summary = summarize(results, {});
+  EXPECT_EQ(summary.arms[0].chosen_trial()->label, "learning_rate 0.02");
+  EXPECT_TRUE(summary.arms[0].all_tie());
+}
+
 TEST(Summary, ANotANumberIsNeverTheBest) {
   const std::vector<Result> results = {run_of("A", "adamw", 0.01, 1, {1, 1.1, kNaN}),
                                        run_of("A", "adamw", 0.02, 1, {1, 1.1, 1.2})};

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <set>
 
 #include "base/number_text.h"
-#include "reports/study/option.h"
+#include "record/choice.h"
+#include "record/option.h"
+#include "record/schedule.h"
 
 namespace draftlab {
 namespace {
@@ -55,28 +56,11 @@ std::string path_key(const Result& run, size_t count) {
   return text;
 }
 
-// The factor on the rate of the update behind `step` (train's schedule_factor of step `step`).
-double schedule_at(const TrainingConfig& training, int64_t begin, int64_t step) {
-  const int64_t steps = training.steps - begin, t = step - begin;
-  const auto warmup = static_cast<int64_t>(training.warmup * static_cast<double>(steps));
-  if (t < warmup) return static_cast<double>(t + 1) / static_cast<double>(warmup);
-  if (training.schedule == "constant") return 1;
-  return (1 + std::cos(std::numbers::pi * static_cast<double>(t - warmup) /
-                       static_cast<double>(steps - warmup))) /
-         2;
-}
-
 SwitchPlace place_of(const SegmentConfig& before, int64_t step) {
-  const TrainingConfig& training = before.training;
-  const int64_t begin = before.start.schedule_from;
-  SwitchPlace place;
-  place.step = step;
-  place.steps = training.steps;
-  place.warmup_steps =
-      begin + static_cast<int64_t>(training.warmup * static_cast<double>(training.steps - begin));
-  place.rate = schedule_at(training, begin, step);
-  place.decays = training.schedule != "constant" && step >= place.warmup_steps;
-  return place;
+  const Schedule schedule = schedule_of(before.training, before.start.schedule_from);
+  return {{step, before.training.steps, schedule.warmup_end},
+          schedule.factor(step),
+          schedule.decays(step)};
 }
 
 void add(const Result& run, SwitchSetting& setting) {
@@ -94,26 +78,25 @@ void add(const Result& run, std::vector<SwitchSetting>& settings) {
   const auto same = std::ranges::find_if(settings, [&](const SwitchSetting& setting) {
     return setting.optimizer.learning_rate() == run.optimizer.learning_rate();
   });
-  add(run, same == settings.end() ? settings.emplace_back() : *same);
+  if (same != settings.end()) return add(run, *same);
+  const auto place = static_cast<int64_t>(settings.size());
+  settings.emplace_back().place = place;
+  add(run, settings.back());
 }
 
 std::optional<size_t> best_of(const std::vector<SwitchSetting>& settings, Measure chosen_by,
                               Split chosen_on) {
-  std::optional<size_t> best;
-  double best_mean = 0;
-  for (size_t i = 0; i < settings.size(); ++i) {
-    std::vector<double> values;
-    for (const Result* run : settings[i].finished)
-      values.push_back(run->final(chosen_on, chosen_by));
-    const double mean = estimate(values).mean;
-    if (std::isnan(mean)) continue;
-    const int64_t fewest = best ? settings[*best].diverged : settings[i].diverged + 1;
-    if (settings[i].diverged > fewest) continue;
-    if (settings[i].diverged == fewest && !better(chosen_by, mean, best_mean)) continue;
-    best = i;
-    best_mean = mean;
+  std::vector<Candidate> candidates;
+  for (const SwitchSetting& setting : settings) {
+    const auto mean = [&](Measure measure) {
+      std::vector<double> values;
+      for (const Result* run : setting.finished) values.push_back(run->final(chosen_on, measure));
+      return mean_of(std::move(values));
+    };
+    candidates.push_back({setting.place, setting.diverged, mean(chosen_by), mean(Measure::kLoss)});
   }
-  return best;
+  const std::optional<Choice> choice = choose(candidates, kind_of(chosen_by).lower_is_better);
+  return choice ? std::optional(choice->best) : std::nullopt;
 }
 
 void sort_by_rate(std::vector<SwitchSetting>& settings) {
@@ -178,14 +161,6 @@ void find_from_start(const std::vector<WholeRun>& whole, SwitchGroup& group) {
 }
 
 }  // namespace
-
-double SwitchPlace::share_of_training() const {
-  return static_cast<double>(step) / static_cast<double>(steps);
-}
-
-double SwitchPlace::share_of_warmup() const {
-  return warmup_steps == 0 ? NAN : static_cast<double>(step) / static_cast<double>(warmup_steps);
-}
 
 JsonObject conditions(const SegmentConfig& config) {
   JsonObject object = to_json(config);

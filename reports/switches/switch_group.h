@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "record/schedule.h"
 #include "reports/study/result.h"
 
 namespace draftlab {
@@ -13,13 +14,9 @@ namespace draftlab {
 // the configurations of their segments; names of arms are only shown.
 
 // Where a switch lies on the schedule of its run.
-struct SwitchPlace {
-  int64_t step = 0, steps = 0, warmup_steps = 0;
+struct SwitchPlace : SchedulePlace {
   double rate = 0;      // factor on the learning rate of the first update behind it, unless changed
   bool decays = false;  // that factor is on its way down
-  bool in_warmup() const { return step < warmup_steps; }
-  double share_of_training() const;
-  double share_of_warmup() const;  // above 1 behind it; NaN without a warm-up
 };
 
 // Runs that train alike but for their seeds.
@@ -29,6 +26,7 @@ struct SwitchSetting {
   std::vector<const Result*> finished;  // of them
   std::vector<const Result*> trials;    // those that only helped to choose
   int64_t diverged = 0;                 // of `runs`
+  int64_t place = 0;                    // among the settings as planned
 };
 
 // One way to go on, at every learning rate that was tried.
@@ -63,8 +61,8 @@ struct SwitchGroup {
 };
 
 // In the order of the plan; groups in which nothing but A and A' ran are left out. A run with
-// several switches belongs to the group of its last one. The best setting of a variant has the best
-// mean of `chosen_by` on `chosen_on` among those with the fewest diverged runs.
+// several switches belongs to the group of its last one. The best setting of a variant is chosen by
+// the mean of `chosen_by` on `chosen_on`, as record/choice.h says.
 std::vector<SwitchGroup> switch_groups(const std::vector<Result>& results, Measure chosen_by,
                                        Split chosen_on);
 

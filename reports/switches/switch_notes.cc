@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/number_text.h"
+#include "reports/stats/claim.h"
 #include "reports/switches/switch_study.h"
 #include "reports/text/words.h"
 
@@ -31,7 +32,7 @@ void note_place(const SwitchPlace& place, Notes& notes) {
 
 void note_seeds(const SwitchGroup& group, Notes& notes) {
   const auto n = static_cast<int64_t>(group.reference().size());
-  if (n == 0 || n >= 3) return;
+  if (n == 0 || n >= kFewestSeeds) return;
   notes.push_back({Severity::kWarn,
                    n == 1 ? "One seed: differences may be chance, have no interval, and nothing is "
                             "claimed."

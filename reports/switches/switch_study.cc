@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "record/update_cost.h"
+#include "reports/stats/claim.h"
 
 namespace draftlab {
 namespace {
@@ -185,7 +186,7 @@ std::vector<SwitchStudy> switch_studies(const Study& study) {
 }
 
 bool SwitchComparison::claimed() const {
-  return may_claim && diverged == 0 && difference.n >= 3 && adjusted_p <= 0.05;
+  return may_claim && diverged == 0 && may_be_claimed(difference.n, adjusted_p);
 }
 
 std::vector<SwitchStudy> switch_studies(const std::vector<Result>& results, Measure chosen_by,

@@ -1,4 +1,4 @@
-#include "reports/study/option.h"
+#include "record/option.h"
 
 namespace draftlab {
 namespace {
