@@ -1,6 +1,60 @@
+#include <algorithm>
+#include <cmath>
+
 #include "reports/decision/decision.h"
+#include "reports/page/page.h"
+#include "reports/pipeline/pipeline_findings.h"
+#include "reports/text/html.h"
 
 namespace draftlab {
+namespace {
+
+std::string verdict_html(Verdict verdict) {
+  const std::string text = to_text(verdict);
+  return verdict == Verdict::kFor       ? "<strong>" + text + "</strong>"
+         : verdict == Verdict::kAgainst ? "<strong class=\"flag\">" + text + "</strong>"
+                                        : text;
+}
+
+std::string summary_section(const Decision& decision) {
+  HtmlTable choices({"", "verdict", "why"}, 3);
+  for (const Decision::Choice& choice : decision.choices)
+    choices.row({escape(choice.name), verdict_html(choice.verdict), escape(choice.reason)});
+  HtmlTable pillars({"pillar", "verdict", "why"}, 3);
+  for (const Pillar& pillar : decision.pillars)
+    pillars.row({escape(pillar.name), verdict_html(pillar.verdict), escape(pillar.reason)});
+  return section("summary", "Recommendation",
+                 paragraph("<strong>" + escape(decision.recommendation) + "</strong>") +
+                     paragraph("Its weakest pillar: " +
+                               escape(decision.pillars[decision.weakest].name) + ".") +
+                     choices.html() + pillars.html());
+}
+
+std::string pillar_section(const Pillar& pillar) {
+  HtmlTable numbers({"measured", "value", "95 % interval", "n"}, 1);
+  for (const PillarNumber& number : pillar.numbers) {
+    numbers.row({escape(number.what), short_number(number.value),
+                 std::isnan(number.low)
+                     ? "–"
+                     : short_number(number.low) + " to " + short_number(number.high),
+                 number.n == 0 ? "–" : std::to_string(number.n)});
+  }
+  std::string id = pillar.name;
+  std::ranges::replace(id, ' ', '-');
+  std::string html = paragraph(escape(pillar.question)) +
+                     paragraph(verdict_html(pillar.verdict) + ": " + escape(pillar.reason));
+  if (!pillar.settle.empty()) html += paragraph("What would settle it: " + escape(pillar.settle));
+  html += paragraph("Rule: " + escape(pillar.rule), "note");
+  if (!pillar.numbers.empty()) html += numbers.html();
+  if (!pillar.limits.empty()) {
+    std::string list;
+    for (const std::string& limit : pillar.limits) list += paragraph(escape(limit), "note");
+    html += details("What limits this", list);
+  }
+  return section(id, pillar.name, html);
+}
+
+}  // namespace
 
 Json decision_json(const Decision& decision, const DecisionContext& context) {
   JsonArray pillars, choices;
@@ -34,6 +88,26 @@ Json decision_json(const Decision& decision, const DecisionContext& context) {
                     {"weakest_pillar", decision.pillars[decision.weakest].name},
                     {"choices", std::move(choices)},
                     {"pillars", std::move(pillars)}};
+}
+
+std::string decision_page(const Decision& decision, const DecisionContext& context,
+                          const std::vector<std::string>& folders) {
+  std::string html =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+      "'unsafe-inline'\">\n<meta name=\"viewport\" content=\"width=device-width, "
+      "initial-scale=1\">\n<title>" +
+      escape(shorten(context.name, 120)) + " · draftlab decision</title>\n<style>\n" +
+      std::string(page_style()) + "</style>\n</head>\n<body>\n<main>\n" +
+      paragraph("draftlab decision", "kicker") + "<h1>" + escape(context.name) +
+      "</h1>\n<dl class=\"facts\">\n";
+  for (const auto& [what, text] : context_facts(context))
+    html += "<dt>" + escape(what) + "</dt><dd>" + escape(text) + "</dd>\n";
+  for (const std::string& folder : folders)
+    html += "<dt>measured in</dt><dd>" + escape(folder) + "</dd>\n";
+  html += "</dl>\n" + summary_section(decision);
+  for (const Pillar& pillar : decision.pillars) html += pillar_section(pillar);
+  return html + "</main>\n</body>\n</html>\n";
 }
 
 }  // namespace draftlab

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/checks/part_of_study.h"
+#include "reports/checks/checked_study.h"
 
 namespace draftlab {
 

@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <cmath>
 
 #include "base/number_text.h"
+#include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
 #include "reports/page/sections.h"
 #include "reports/study/acceptance_summary.h"
+#include "reports/study/curve.h"
 #include "reports/text/html.h"
 
 namespace draftlab {
@@ -14,6 +17,34 @@ std::string cell(const PromptMean& mean) {
   if (!std::isnan(mean.low))
     text += "<small>" + fixed(mean.low, 3) + " to " + fixed(mean.high, 3) + "</small>";
   return text;
+}
+
+// A dot for every finished run; those of settings that were not chosen stay in the background.
+LineChart loss_against_acceptance(const Summary& summary) {
+  LineChart chart;
+  chart.text = {"loss-acceptance",
+                "Acceptance length against loss, at the end",
+                "Final held-out acceptance length of every finished run against its final held-out "
+                "loss; a marker for each arm at its chosen setting, small dots for other settings.",
+                "loss",
+                "",
+                "runs.csv"};
+  const auto at = [](const Result& run) {
+    return Point{run.final(Split::kHeldOut, Measure::kLoss),
+                 run.final(Split::kHeldOut, Measure::kAcceptanceLength)};
+  };
+  Series others{0, "", {}, Series::Stroke::kFaint};
+  for (const Arm& arm : summary.arms) {
+    Series chosen{arm.look, arm.name, {}, Series::Stroke::kDots};
+    for (const Setting& setting : arm.settings) {
+      const bool is_chosen = &setting == arm.chosen();
+      for (const Result* run : setting.finished)
+        (is_chosen ? chosen : others).points.push_back(at(*run));
+    }
+    chart.series.push_back(std::move(chosen));
+  }
+  chart.series.push_back(std::move(others));
+  return chart;
 }
 
 }  // namespace
@@ -44,6 +75,50 @@ std::string acceptance_section(const Study& study) {
               "95 % intervals from resampling prompts: how far they would move with other prompts "
               "and the same drafters.",
               "note"));
+}
+
+std::string survival_section(const Study& study) {
+  const Summary& summary = study.summary;
+  LineChart chart;
+  chart.text = {"survival",
+                "Share of blocks whose slots 1..k are all right",
+                "For each slot k of the block, the share of held-out blocks whose slots 1 to k all "
+                "match the data, at the end of training.",
+                "slot k",
+                "",
+                "evaluations.csv"};
+  chart.y_from_zero = true;
+  std::vector<std::string> head = {"arm"};
+  for (const Arm& arm : summary.arms) {
+    if (arm.chosen() == nullptr) continue;
+    const auto& runs = arm.chosen()->finished;
+    for (const Result* run : runs) {
+      if (runs.size() < 2) break;
+      chart.series.push_back({arm.look, run->run, survival(*run), Series::Stroke::kSeed});
+    }
+    chart.series.push_back({arm.look, arm.name, mean_survival(runs), Series::Stroke::kMean});
+    const std::vector<Point>& mean = chart.series.back().points;
+    while (head.size() <= mean.size()) {
+      head.push_back("slot " + std::to_string(head.size()));
+      chart.x_ticks.push_back(number_tick(static_cast<double>(head.size() - 1)));
+    }
+  }
+  if (chart.series.empty()) return "";
+  HtmlTable table(head);
+  for (const Series& series : chart.series) {
+    if (series.stroke != Series::Stroke::kMean) continue;
+    std::vector<std::string> cells = {look_sample(series.look) + " " + escape(series.name)};
+    for (const Point& point : series.points) cells.push_back(fixed(point.y, 3));
+    cells.resize(head.size(), "–");
+    table.row(cells);
+  }
+  return section(
+      "slots", "Acceptance per slot, and against loss",
+      side_by_side(chart, loss_against_acceptance(summary)) + table.html() +
+          paragraph("Acceptance length is 1 plus the sum of the shares on the left: the token that "
+                    "the target itself adds is counted. On the right a dot per run: markers for "
+                    "the chosen settings, small dots for all others.",
+                    "note"));
 }
 
 }  // namespace draftlab

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "base/number_text.h"
-#include "record/drafter_config.h"
+#include "reports/checks/fairness.h"
 #include "reports/page/answer.h"
 #include "reports/page/sections.h"
 #include "reports/stats/claim.h"
@@ -12,80 +12,19 @@
 namespace draftlab {
 namespace {
 
-std::string fact(const std::string& name, const std::string& text) {
-  return "<dt>" + name + "</dt><dd>" + escape(text) + "</dd>\n";
-}
-
-std::string target_fact(const StoreFacts& store) {
-  if (store.target_name.empty()) return "not known";
-  std::string text = store.target_name + ", " + store.target_architecture;
-  if (store.target_layers) text += ", " + counted(*store.target_layers, "layer");
-  return text;
-}
-
-std::string store_fact(const StoreFacts& store) {
-  std::string text;
-  if (store.records) text += counted(*store.records, "sequence") + ", ";
-  if (store.tokens) {
-    text +=
-        grouped(*store.tokens) + " tokens (" + grouped(*store.response_tokens) + " of responses)";
+std::string findings_table(const std::vector<FairnessFinding>& findings,
+                           const std::vector<Severity>& severities) {
+  HtmlTable table({"check", "", "finding"}, 99);
+  size_t rows = 0;
+  for (const Severity severity : severities) {
+    for (const FairnessFinding& finding : findings) {
+      if (finding.severity != severity) continue;
+      table.row({finding.id, severity_name(severity), escape(finding.sentence)},
+                severity_name(severity));
+      ++rows;
+    }
   }
-  if (!store.responses.empty()) text += ", responses: " + store.responses;
-  if (store.looped_share) {
-    text += ", " + significant(100 * *store.looped_share, 2) + " % cut where they loop";
-  }
-  return text;
-}
-
-std::string drafter_fact(const StoreFacts& store, const DrafterConfig& drafter) {
-  int64_t parameters = 0;
-  for (const ParameterShape& shape : parameter_shapes(drafter)) parameters += shape.count();
-  std::string text = "DFlash, " + counted(drafter.num_hidden_layers(), "layer") + ", block of " +
-                     std::to_string(drafter.block_size) + ", " + grouped(parameters) +
-                     " trained parameters, hidden size " + std::to_string(drafter.hidden_size) +
-                     ", draft vocabulary " + grouped(drafter.draft_vocab_size) + " of " +
-                     grouped(drafter.vocab_size);
-  for (size_t i = 0; i < store.taps.size(); ++i) {
-    text += (i == 0 ? ", taps " : " ") + std::to_string(store.taps[i]);
-  }
-  return text;
-}
-
-std::string training_fact(const TrainingConfig& training) {
-  std::string text = grouped(training.steps) + " steps of " +
-                     counted(training.sequences_per_step, "sequence") + " with up to " +
-                     counted(training.anchors, "anchor") + " each, " + training.schedule +
-                     " schedule, labels from the ";
-  text += training.labels == "argmax" ? "target's greedy choice" : "data";
-  return text + ", on " + training.device + " with " + counted(training.threads, "thread");
-}
-
-std::string evaluation_fact(const Study& study, const SegmentConfig& config) {
-  std::string text = counted(config.split.held_out, "held-out sequence");
-  for (const Result& result : study.results) {
-    if (result.held_out.empty()) continue;
-    text += " (" + grouped(result.held_out.back().blocks) + " blocks in " +
-            grouped(result.held_out.back().prompts) + " of them)";
-    break;
-  }
-  return text + "; " +
-         (config.split.tuning > 0
-              ? "settings chosen on " + counted(config.split.tuning, "other sequence")
-              : std::string("no tuning split"));
-}
-
-std::string runs_fact(const Study& study) {
-  int64_t done = 0, diverged = 0, trials = 0;
-  for (const Result& result : study.results) {
-    trials += result.phase == kTrial;
-    done += result.done();
-    diverged += result.diverged();
-  }
-  const int64_t all = static_cast<int64_t>(study.results.size());
-  return counted(all, "run") + ": " + std::to_string(done) + " finished, " +
-         std::to_string(diverged) + " diverged, " + std::to_string(all - done - diverged) +
-         " without a result" +
-         (trials == 0 ? "" : "; " + counted(trials, "trial") + " among them chose the settings");
+  return rows == 0 ? "" : table.html();
 }
 
 std::string difference_cell(const std::vector<Comparison>& all, const Arm& arm,
@@ -105,6 +44,21 @@ std::string difference_cell(const std::vector<Comparison>& all, const Arm& arm,
 }
 
 }  // namespace
+
+std::string fairness_section(const Study& study) {
+  std::string html = paragraph(capitalized(counts_text(study.findings)) + ".");
+  html += findings_table(study.findings, {Severity::kRefuse, Severity::kWarn});
+  const std::string notes = findings_table(study.findings, {Severity::kInform});
+  if (!notes.empty()) html += details("What a reader should know besides", notes);
+  HtmlTable kinds({"check", "", "what it asks"}, 99);
+  for (const CheckKind& kind : check_kinds()) {
+    kinds.row({kind.id, kind.run == nullptr ? "cannot happen" : severity_name(kind.severity),
+               escape(capitalized(kind.question)) +
+                   (kind.run == nullptr ? " " + escape(capitalized(kind.excluded)) + "." : "")});
+  }
+  html += details("All " + std::to_string(check_kinds().size()) + " checks", kinds.html());
+  return section("fairness", "Fairness", html);
+}
 
 std::string differences(const Study& study) {
   const Summary& summary = study.summary;
@@ -140,37 +94,6 @@ std::string differences(const Study& study) {
                  kFewestSeedsInWords + " seeds, p of at most " + kClaimLevelText +
                  ", and no check that refuses.",
              "note");
-}
-
-std::string overview(const Study& study) {
-  std::string arms;
-  for (const Arm& arm : study.summary.arms) arms += (arms.empty() ? "" : " · ") + arm.name;
-  std::string html = "<header>\n<p class=\"kicker\">draftlab report</p>\n<h1>" +
-                     escape(study.plan.name) + "</h1>\n<dl class=\"facts\">\n";
-  html += fact("Compared", arms);
-  html += fact("Runs", runs_fact(study));
-  if (study.sources.size() > 1) {
-    std::vector<std::string> folders;
-    for (const Source& source : study.sources) folders.push_back(source.label);
-    html += fact("Folders", joined(folders));
-  }
-  html += "</dl>\n";
-  const StoreFacts store = study.plan.store_facts.value_or(StoreFacts());
-  std::string setup = fact("Target", target_fact(store));
-  setup += fact("Store", study.plan.store_facts          ? store_fact(store)
-                         : study.plan.store_hash.empty() ? "the folders have different stores"
-                                                         : "planned by a version of draftlab that "
-                                                           "kept nothing of its store");
-  if (!study.results.empty()) {
-    const SegmentConfig& config = study.results.front().config;
-    setup += fact("Drafter", drafter_fact(store, config.drafter));
-    setup += fact("Training", training_fact(config.training));
-    setup += fact("Evaluation", evaluation_fact(study, config));
-  }
-  return html +
-         details("Target, store, drafter, training, evaluation",
-                 "<dl class=\"facts\">\n" + setup + "</dl>\n", "figures") +
-         "</header>\n";
 }
 
 std::string answer_section(const Study& study) {

@@ -5,8 +5,8 @@
 #include "reports/charts/drawing.h"
 #include "reports/page/sections.h"
 #include "reports/stats/power_law.h"
+#include "reports/study/comparison.h"
 #include "reports/study/measure.h"
-#include "reports/study/speedup.h"
 #include "reports/text/html.h"
 #include "reports/text/words.h"
 

@@ -2,12 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/number_text.h"
 #include "reports/stats/claim.h"
 #include "reports/text/words.h"
 
 namespace draftlab {
+namespace {
+
+// Runs that ended by themselves, which is when their time is known.
+bool ended(const Result& run, Clock clock) {
+  return run.to_target(clock) && (run.done() || run.diverged());
+}
+
+}  // namespace
 
 bool Comparison::claimed() const {
   return refusal == nullptr && may_be_claimed(difference.n, adjusted_p);
@@ -91,6 +100,28 @@ std::string comparison_text(const Comparison& comparison, Measure measure) {
   return "no difference to " + other + " can be claimed (" + signed_text(d.mean, decimals) + ", " +
          interval + ", " + p + "; one of " + fixed(detectable_difference(d), decimals) +
          " would show 8 times in 10)";
+}
+
+Speedup speedup_at_target(const Setting& reference, const Setting& setting, Clock clock) {
+  Speedup result{
+      speedup(reference.target.median(clock), setting.target.median(clock)), 0, 0, NAN, NAN, NAN};
+  std::vector<double> logarithms;
+  for (const Result* a : reference.runs) {
+    for (const Result* b : setting.runs) {
+      if (!(a->seeds == b->seeds) || !ended(*a, clock) || !ended(*b, clock)) continue;
+      ++result.seeds;
+      const double from = *a->to_target(clock), to = *b->to_target(clock);
+      if (!std::isfinite(from) || !std::isfinite(to)) continue;
+      ++result.reached;
+      logarithms.push_back(std::log(from / to));
+    }
+  }
+  if (result.reached < result.seeds) return result;
+  const Estimate mean = estimate(logarithms);
+  result.mean = std::exp(mean.mean);
+  result.low = std::exp(mean.low);
+  result.high = std::exp(mean.high);
+  return result;
 }
 
 }  // namespace draftlab

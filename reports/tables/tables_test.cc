@@ -10,7 +10,6 @@
 #include "reports/checks/fairness.h"
 #include "reports/study/acceptance_summary.h"
 #include "reports/study/comparison.h"
-#include "reports/study/speedup.h"
 #include "reports/text/csv.h"
 #include "testing/synthetic_folder.h"
 

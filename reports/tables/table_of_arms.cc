@@ -1,6 +1,6 @@
 #include "reports/study/acceptance_summary.h"
+#include "reports/study/comparison.h"
 #include "reports/study/probe.h"
-#include "reports/study/speedup.h"
 #include "reports/tables/tables.h"
 #include "reports/text/csv.h"
 
