@@ -4,7 +4,6 @@
 
 #include "reports/checks/checked_study.h"
 #include "reports/checks/fairness.h"
-#include "reports/text/words.h"
 #include "testing/synthetic_folder.h"
 
 namespace draftlab {
@@ -124,12 +123,6 @@ TEST_F(AnswerTest, AnEmptyFolderIsAnsweredHonestly) {
   EXPECT_EQ(sentence(empty, "Loss at equal steps"),
             "After 200 steps, no finished run has a loss yet.");
   EXPECT_EQ(sentence(empty, "Time to target"), "No run has finished yet.");
-}
-
-TEST(SignedText, HasARealMinusAndNoSignForZero) {
-  EXPECT_EQ(signed_text(0.1, 3), "+0.100");
-  EXPECT_EQ(signed_text(-0.1, 3), "−0.100");
-  EXPECT_EQ(signed_text(-0.0001, 3), "0.000");
 }
 
 }  // namespace
