@@ -11,8 +11,8 @@ namespace draftlab {
 // Throws Error for a file that another version of draftlab wrote.
 void require_schema(int64_t schema, int64_t ours, const std::string& where);
 
-// Every path of a result folder but the tables of its report, which reports/page/report.cc names, is
-// made and parsed here (docs/run_folder.md).
+// Every path of a result folder is made and parsed here (docs/run_folder.md), but for the names of
+// a report's files, which reports/page/report.cc lists.
 class RunFolder {
  public:
   explicit RunFolder(std::filesystem::path root) : root_(std::move(root)) {}

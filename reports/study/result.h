@@ -54,7 +54,7 @@ struct Result {
 
   int64_t steps = 0, tokens = 0;
   // Data + model + optimizer, as measured; or, where `seconds_from_probe`, what the steps would
-  // have taken alone (reports/probe.h), here and in the evaluations.
+  // have taken alone (probe.h), here and in the evaluations.
   double train_seconds = 0;
   double data_seconds = 0, model_seconds = 0, optimizer_seconds = 0;
   double clipped_share = 0;       // of steps; NaN without steps
