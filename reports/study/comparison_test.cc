@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <list>
+#include <vector>
 
 namespace draftlab {
 namespace {
