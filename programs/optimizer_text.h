@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "record/optimizer_config.h"
+#include "record/optimizer_kind.h"
 #include "record/orthogonalizer.h"
 
 namespace draftlab {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "record/optimizer_kind.h"
 #include "record/orthogonalizer.h"
 
 namespace draftlab {
@@ -185,15 +186,6 @@ std::vector<OptimizerConfig> read_grid(const Json& value, const std::string& whe
 }
 
 }  // namespace
-
-const OptimizerKind& optimizer_kind(const std::string& name, const std::string& where) {
-  const auto& kinds = optimizer_kinds();
-  std::vector<std::string> names;
-  for (const OptimizerKind& kind : kinds) names.push_back(kind.name);
-  require_one_of(name, names, where);
-  return *std::find_if(kinds.begin(), kinds.end(),
-                       [&](const OptimizerKind& kind) { return kind.name == name; });
-}
 
 const Json* OptimizerConfig::find(const std::string& key) const {
   const JsonObject* object = &options;

@@ -1,49 +1,11 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/json.h"
 
 namespace draftlab {
-
-// One option of an optimizer. `key` is a path inside the optimizer's JSON object: "momentum",
-// "adamw.beta1" (a nested object "adamw").
-struct OptimizerOption {
-  std::string key;
-  Json fallback;                     // the default; null: required
-  double low = 0, high = 0;          // numbers must lie in [low, high]; both 0: no range
-  std::vector<std::string> choices;  // strings must be one of these
-  std::string meaning;               // one sentence for --help and the report
-  // It exists only where the earlier option `when_key` has one of these values; "": always.
-  std::string when_key = {};
-  std::vector<std::string> when = {};
-};
-
-// Other defaults, where the option `key` has `value`: a convention such as "moonlight". A later
-// preset overrides an earlier one.
-struct OptimizerPreset {
-  std::string key, value;
-  std::vector<std::pair<std::string, Json>> defaults;
-  std::string summary = {};  // one sentence
-};
-
-// What planning and reporting must know of an optimizer; its mathematics is in `optim`.
-struct OptimizerKind {
-  std::string name;         // "adamw", "muon", "normuon", ...
-  std::string summary;      // one sentence
-  std::string source;       // paper or project the defaults come from
-  std::string matrix_rule;  // the update rule that 2-D weights get by default, e.g. "muon"
-  bool takes_vectors;       // its rule updates all tensors; else vectors get AdamW
-  std::string formula;      // lines of plain text; W, G, eta, lambda as in docs/optimizers.md
-  std::vector<OptimizerOption> options;
-  std::vector<OptimizerPreset> presets;
-};
-
-const std::vector<OptimizerKind>& optimizer_kinds();
-const OptimizerKind& optimizer_kind(const std::string& name,
-                                    const std::string& where);  // throws Error
 
 // An optimizer with every option resolved. Canonical JSON of it is part of a segment's id.
 struct OptimizerConfig {
@@ -60,8 +22,6 @@ struct OptimizerConfig {
   bool boolean(const std::string& key) const;
   std::string text(const std::string& key) const;
   double learning_rate() const { return number("learning_rate"); }
-  // Where the options of its AdamW are: "" for the kind adamw, "adamw." where that is the partner.
-  std::string adamw_prefix() const { return kind == "adamw" ? "" : "adamw."; }
 };
 
 // Reads {"kind": ..., options...}; fills in defaults; unknown keys, wrong types and ranges are

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "record/optimizer_kind.h"
 
 namespace draftlab {
 namespace {
@@ -50,8 +51,8 @@ TEST(OptimizerConfig, FillsInTheDefaultsOfTheSource) {
 
 TEST(OptimizerConfig, EveryKindAndOptionIsExplained) {
   for (const OptimizerKind& kind : optimizer_kinds()) {
-    EXPECT_FALSE(kind.summary.empty() || kind.source.empty() || kind.matrix_rule.empty())
-        << kind.name;
+    EXPECT_FALSE(kind.summary.empty() || kind.source.empty() || kind.formula.empty()) << kind.name;
+    EXPECT_NE(kind.buffers, nullptr) << kind.name;
     for (const OptimizerOption& option : kind.options) {
       EXPECT_FALSE(option.meaning.empty()) << kind.name << " " << option.key;
       EXPECT_EQ(option.fallback.is_string(), !option.choices.empty())

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
+#include "record/optimizer_kind.h"
 
 namespace draftlab {
 namespace {
@@ -41,46 +42,38 @@ std::vector<int64_t> blocks(const ParameterShape& parameter, const RoutingRule& 
 
 Route make_route(const ParameterShape& parameter, const OptimizerConfig& optimizer,
                  const RoutingRule& rule, const std::string& where) {
-  const OptimizerKind& kind = optimizer_kind(optimizer.kind, where);
-  const std::string own = rule.rule == "matrix" ? kind.matrix_rule : rule.rule;
-  Route route{parameter.name, parameter.shape, own, blocks(parameter, rule, where), {}, 0};
-  const auto set_rate = [&](double rate) { route.learning_rates.assign(route.split.size(), rate); };
-  if (own == "frozen") {
-    set_rate(0);
-  } else if (own == "adamw") {
-    const std::string prefix = optimizer.adamw_prefix();
-    if (kind.takes_vectors && own != kind.matrix_rule && !optimizer.has(prefix + "learning_rate")) {
-      throw Error(where,
-                  "sends " + parameter.name + " to \"adamw\", but " + kind.name +
-                      " updates every tensor itself and has no options for AdamW; say \"matrix\"");
-    }
-    set_rate(optimizer.number(prefix + "learning_rate"));
-    route.weight_decay = optimizer.number(prefix + "weight_decay");
-  } else {
-    const auto& shape = parameter.shape;
-    if (shape.size() != 2 && !kind.takes_vectors) {
-      throw Error(where, parameter.name + " has " + std::to_string(shape.size()) +
-                             " dimension(s), and " + own +
-                             " updates matrices only; give it \"adamw\" or \"frozen\"");
-    }
-    set_rate(optimizer.learning_rate());
-    if (shape.size() == 2 && optimizer.has("scale")) {
-      for (size_t i = 0; i < route.split.size(); ++i)
-        route.learning_rates[i] *= muon_scale(optimizer.text("scale"), route.split[i], shape[1]);
-    }
-    route.weight_decay = optimizer.number("weight_decay");
+  const bool own = rule.rule == "matrix";
+  Route route{parameter.name, parameter.shape, own ? optimizer.kind : rule.rule,
+              blocks(parameter, rule, where), {}, 0};
+  const auto& shape = parameter.shape;
+  if (own && shape.size() != 2 && !optimizer_kind(optimizer.kind, where).takes_vectors) {
+    throw Error(where, parameter.name + " has " + std::to_string(shape.size()) +
+                           " dimension(s), and " + route.rule +
+                           " updates matrices only; give it \"adamw\" or \"frozen\"");
   }
+  if (route.rule == "frozen") {
+    route.learning_rates.assign(route.split.size(), 0);
+    return route;
+  }
+  if (!own && optimizer.kind != "adamw" && !optimizer.has("adamw")) {
+    throw Error(where,
+                "sends " + parameter.name + " to \"adamw\", but " + optimizer.kind +
+                    " updates every tensor itself and has no options for AdamW; say \"matrix\"");
+  }
+  const OptimizerConfig options = rule_options(optimizer, route);
+  route.learning_rates.assign(route.split.size(), options.learning_rate());
+  if (shape.size() == 2 && options.has("scale")) {
+    for (size_t i = 0; i < route.split.size(); ++i)
+      route.learning_rates[i] *= muon_scale(options.text("scale"), route.split[i], shape[1]);
+  }
+  route.weight_decay = options.number("weight_decay");
   return route;
 }
 
 }  // namespace
 
 std::vector<RoutingRule> default_routing(const OptimizerKind& kind) {
-  if (kind.name == "adam_mini") {
-    return {{"*.q_proj.weight", 2, 0, "matrix", {}, true},
-            {"*.k_proj.weight", 2, 0, "matrix", {}, true},
-            {"*", 0, 0, "matrix"}};
-  }
+  if (!kind.routing.empty()) return kind.routing;
   if (kind.takes_vectors) return {{"*", 0, 0, "matrix"}};
   return {{"*", 2, 2, "matrix"}, {"*", 0, 0, "adamw"}};
 }
@@ -182,7 +175,7 @@ std::string rates_text(const Route& route) {
 std::vector<Route> routes_from_json(const Json& value, const std::string& where) {
   if (!value.is_array()) throw Error(where, "must be a list of routes");
   std::vector<std::string> choices = {"frozen"};
-  for (const OptimizerKind& kind : optimizer_kinds()) choices.push_back(kind.matrix_rule);
+  for (const OptimizerKind& kind : optimizer_kinds()) choices.push_back(kind.name);
   std::vector<Route> table;
   for (const Json& element : value.get_array()) {
     Fields fields(element, where + "[" + std::to_string(table.size()) + "]");

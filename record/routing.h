@@ -9,6 +9,8 @@
 
 namespace draftlab {
 
+struct OptimizerKind;
+
 // One ordered rule: the first that matches a tensor decides its update rule.
 struct RoutingRule {
   std::string pattern = "*";  // glob over the name as in fnmatch(3): * any run of characters, ? one
@@ -21,8 +23,8 @@ struct RoutingRule {
   bool split_heads = false;  // a block for each attention head, for the weights that have heads
 };
 
-// What decides where no rule of the user does. Matrices (2-D, smallest side above 1) go to the
-// kind's own rule, the rest to AdamW, or all to it if it takes vectors.
+// What decides where no rule of the user does: the kind's own rules, if it has some. Else matrices
+// (2-D, smallest side above 1) go to it and the rest to AdamW, or all to it if it takes vectors.
 std::vector<RoutingRule> default_routing(const OptimizerKind& kind);
 // Reads a list such as [{"pattern": "fc.weight", "rule": "adamw"},
 // {"pattern": "*.qkv.weight", "rule": "matrix", "split": [576, 192, 192]},
@@ -33,7 +35,7 @@ std::vector<RoutingRule> parse_routing(const Json& value, const std::string& whe
 struct Route {
   std::string name;
   std::vector<int64_t> shape;
-  std::string rule;            // "adamw", "muon", ..., "frozen"
+  std::string rule;            // the kind's own, "adamw" beside it, or "frozen"
   std::vector<int64_t> split;  // rows of each block; one block: all rows
   // For each block the base rate times its shape's scale: what the schedule multiplies.
   std::vector<double> learning_rates;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "record/optimizer_kind.h"
 #include "record/run_folder.h"
 
 namespace draftlab {
@@ -109,8 +110,8 @@ std::optional<Timing> read_timing(const std::filesystem::path& file) {
 }
 
 int64_t step_period(const SegmentConfig& config) {
-  return config.optimizer.has("precondition_every") ? config.optimizer.integer("precondition_every")
-                                                    : 1;
+  const std::string& period = optimizer_kind(config.optimizer.kind, "optimizer.kind").period;
+  return period.empty() ? 1 : config.optimizer.integer(period);
 }
 
 std::string step_identity(const SegmentConfig& config) {

@@ -44,8 +44,7 @@ void write_timing(const std::filesystem::path& file, const Timing& timing);
 // negative or not finite, no whole number of periods.
 std::optional<Timing> read_timing(const std::filesystem::path& file);
 
-// Steps after which a step's work comes round again: 1, or how often SOAP and Shampoo make new
-// bases and roots.
+// Steps after which a step's work comes round again: the value of OptimizerKind::period, else 1.
 int64_t step_period(const SegmentConfig& config);
 
 // What the time of a step depends on: drafter, store, batch, device, threads, routing and all of

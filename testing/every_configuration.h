@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "kernels/named_tensors.h"
 #include "optim/optimizer.h"
+#include "record/optimizer_kind.h"
 
 namespace draftlab {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/file.h"
-#include "record/optimizer_config.h"
+#include "record/optimizer_kind.h"
 #include "tests/smoke.h"
 
 namespace draftlab {

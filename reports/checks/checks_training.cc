@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/number_text.h"
+#include "record/optimizer_kind.h"
 #include "record/option.h"
 #include "record/schedule.h"
 #include "reports/checks/agreement.h"
@@ -128,23 +129,23 @@ Findings wrong_routing(const Study& study) {
     std::vector<std::string> vectors, left, still;
     for (const Route& route : run.config.routing) {
       const bool matrix = route.shape.size() == 2 && std::ranges::min(route.shape) > 1;
-      own += route.rule == kind.matrix_rule;
-      if (route.rule == kind.matrix_rule && !matrix && !takes_vectors(run))
+      own += route.rule == kind.name;
+      if (route.rule == kind.name && !matrix && !takes_vectors(run))
         vectors.push_back(route.name);
-      if (route.rule == "adamw" && matrix && kind.matrix_rule != "adamw")
+      if (route.rule == "adamw" && matrix && kind.name != "adamw")
         left.push_back(route.name);
       if (route.rule == "frozen") still.push_back(route.name);
     }
     frozen[joined(still)].push_back(arm.name);
     if (own == 0) {
       findings.push_back({Severity::kRefuse,
-                          "No tensor of " + arm.name + " is updated by " + kind.matrix_rule +
+                          "No tensor of " + arm.name + " is updated by " + kind.name +
                               ", so that it is not what its name says; correct its routing.",
                           {arm.name}});
     }
     if (!vectors.empty()) {
       findings.push_back({Severity::kRefuse,
-                          joined(vectors) + " of " + arm.name + " went to " + kind.matrix_rule +
+                          joined(vectors) + " of " + arm.name + " went to " + kind.name +
                               ", which is a rule for matrices; route vectors to adamw.",
                           {arm.name}});
     }

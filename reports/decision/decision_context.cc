@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
-#include "record/optimizer_config.h"
+#include "record/optimizer_kind.h"
 
 namespace draftlab {
 namespace {

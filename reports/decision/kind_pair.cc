@@ -30,9 +30,9 @@ std::optional<std::string> layers_of(const Result& run) {
     const Route& each = config.routing[i];
     if (each.rule == "frozen") return std::nullopt;
     is_usual &= each.rule == usual[i].rule;
-    if (usual[i].rule != kind.matrix_rule) continue;
+    if (usual[i].rule != kind.name) continue;
     const std::optional<size_t> layer = layer_of(each.name);
-    const bool to_kind = each.rule == kind.matrix_rule;
+    const bool to_kind = each.rule == kind.name;
     if (layer) (to_kind ? own : others).insert(*layer);
     outside |= !layer && to_kind;
   }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/number_text.h"
+#include "record/optimizer_kind.h"
 #include "reports/study/step_size.h"
 #include "reports/text/words.h"
 

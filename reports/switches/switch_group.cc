@@ -6,17 +6,20 @@
 
 #include "base/number_text.h"
 #include "record/choice.h"
+#include "record/optimizer_kind.h"
 #include "record/option.h"
 #include "record/schedule.h"
 
 namespace draftlab {
 namespace {
 
-// An optimizer without what does not reach the weights ("shadow_beta2" only keeps a buffer for a
-// later switch), and without its learning rate where `any_rate`.
+// An optimizer without what does not reach the weights (a buffer that is only kept for a later
+// switch), and without its learning rate where `any_rate`.
 JsonObject identity(const OptimizerConfig& optimizer, bool any_rate) {
   JsonObject object = to_json(optimizer);
-  object.erase("shadow_beta2");
+  for (const OptimizerOption& option : optimizer_kind(optimizer.kind, "optimizer").options) {
+    if (!option.reaches_weights) object.erase(option.key);
+  }
   if (any_rate) object.erase("learning_rate");
   return object;
 }

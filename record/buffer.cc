@@ -1,0 +1,53 @@
+#include "record/buffer.h"
+
+#include <functional>
+#include <numeric>
+
+#include "record/optimizer_kind.h"
+
+namespace draftlab {
+namespace {
+
+Buffer average(const std::string& name, Buffer::Meaning meaning, const Route& route, double beta,
+               const std::string& text) {
+  Buffer buffer{.name = name, .meaning = meaning, .shape = route.shape, .text = text};
+  buffer.beta = beta;
+  buffer.steps = name + "_steps";
+  return buffer;
+}
+
+}  // namespace
+
+Buffer mean_gradient(const std::string& name, const Route& route, double beta) {
+  return average(name, Buffer::Meaning::kMeanGradient, route, beta, "mean gradient");
+}
+
+Buffer mean_square(const std::string& name, const Route& route, double beta) {
+  return average(name, Buffer::Meaning::kMeanSquare, route, beta, "mean squared gradient");
+}
+
+Buffer other_buffer(const std::string& name, std::vector<int64_t> shape, const std::string& text) {
+  return {.name = name, .shape = std::move(shape), .text = text};
+}
+
+Buffer counter(const std::string& name, const std::string& text) {
+  return {.name = name, .meaning = Buffer::Meaning::kCounter, .text = text};
+}
+
+std::vector<Buffer> adam_buffers(const Route& route, double beta1, double beta2) {
+  Buffer mean = mean_gradient("exp_avg", route, beta1);
+  mean.divided_by = "exp_avg_sq";
+  return {mean, mean_square("exp_avg_sq", route, beta2)};
+}
+
+std::vector<Buffer> buffers(const OptimizerConfig& optimizer, const Route& route) {
+  if (route.rule == "frozen") return {};
+  return rule_of(optimizer, route).buffers(rule_options(optimizer, route), route);
+}
+
+int64_t numbers(const Buffer& buffer) {
+  return std::accumulate(buffer.shape.begin(), buffer.shape.end(), int64_t{1},
+                         std::multiplies<>());
+}
+
+}  // namespace draftlab
