@@ -18,6 +18,7 @@
 #include "optim/optimizer.h"
 #include "optim/orthogonalization.h"
 #include "optim/update_rule.h"
+#include "record/optimizer_kind.h"
 
 namespace draftlab {
 namespace {
@@ -149,7 +150,7 @@ void whole_drafter(benchmark::State& state, const std::string& options, const In
   if (!config.has("orthogonalizer")) return;
   double dense = 0, actual = 0;
   for (const Route& route : table) {
-    if (route.rule == "adamw" || route.shape.size() != 2) continue;
+    if (route.rule != config.kind || route.shape.size() != 2) continue;
     for (const RowBlocks& part : row_blocks(route)) {
       const OrthogonalizationCost cost =
           orthogonalization_cost(part.rows, route.shape[1], orthogonalization(config));
@@ -173,20 +174,18 @@ void clipping(benchmark::State& state, int threads) {
   for (auto _ : state) benchmark::DoNotOptimize(clip_gradients(gradients, 0));
 }
 
-const std::pair<const char*, const char*> kOptimizers[] = {
-    {"adamw", R"({"kind": "adamw"})"},
-    {"adamw_cautious", R"({"kind": "adamw", "cautious": true, "decay": "cautious"})"},
-    {"lion", R"({"kind": "lion"})"},
-    {"adam_mini", R"({"kind": "adam_mini"})"},
-    {"muon", R"({"kind": "muon"})"},
-    {"muon_cautious", R"({"kind": "muon", "cautious": true, "decay": "cautious"})"},
-    {"muon_polar_express", R"({"kind": "muon", "orthogonalizer": "polar_express"})"},
-    {"muon_cubic5", R"({"kind": "muon", "orthogonalizer": "cubic5"})"},
-    {"turbo_muon", R"({"kind": "turbo_muon"})"},
-    {"normuon", R"({"kind": "normuon"})"},
-    {"muon_all", R"({"kind": "muon_all"})"},
-    {"soap", R"({"kind": "soap"})"},
-    {"shampoo", R"({"kind": "shampoo"})"}};
+// Every kind, and variants whose steps take another time.
+std::vector<std::pair<std::string, std::string>> optimizers() {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const OptimizerKind& kind : optimizer_kinds())
+    all.emplace_back(kind.name, R"({"kind": ")" + kind.name + "\"}");
+  all.insert(all.end(),
+             {{"adamw_cautious", R"({"kind": "adamw", "cautious": true, "decay": "cautious"})"},
+              {"muon_cautious", R"({"kind": "muon", "cautious": true, "decay": "cautious"})"},
+              {"muon_polar_express", R"({"kind": "muon", "orthogonalizer": "polar_express"})"},
+              {"muon_cubic5", R"({"kind": "muon", "orthogonalizer": "cubic5"})"}});
+  return all;
+}
 
 const bool registered = [] {
   const auto add = [](const std::string& name, auto function) {
@@ -206,11 +205,12 @@ const bool registered = [] {
     for (const Inventory& inventory : kInventories) {
       const bool large = &inventory != kInventories;
       if (large && threads == 1) continue;  // takes many seconds
-      for (const auto& [name, options] : kOptimizers) {
-        const std::string kind = name;
-        const bool preconditioned = kind == "soap" || kind == "shampoo";
-        if (large && preconditioned) continue;  // minutes
-        auto* row = add(std::string("step/") + name + "/" + inventory.name + suffix,
+      for (const auto& [name, options] : optimizers()) {
+        // What is made anew every so many steps, such as SOAP's bases, takes minutes if it is
+        // large.
+        const bool preconditioned = !optimizer_kind(config_of(options).kind, name).period.empty();
+        if (large && preconditioned) continue;
+        auto* row = add("step/" + name + "/" + inventory.name + suffix,
                         [options = options, inventory, threads](benchmark::State& state) {
                           whole_drafter(state, options, inventory, threads, false);
                         });

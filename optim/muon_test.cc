@@ -4,7 +4,6 @@
 #include <cmath>
 #include <deque>
 
-#include "optim/normuon.h"
 #include "source_dir.h"
 #include "testing/every_configuration.h"
 #include "testing/golden_trajectory.h"
@@ -288,21 +287,6 @@ TEST(NorMuon, InModdedNanogptsConventionTheLongerSideHasTheStatistics) {
     EXPECT_EQ(w.state("mean_square").numel(), 9);
     const at::Tensor norms = at::linalg_vector_norm(o, 2, rows < cols ? 0 : 1);
     EXPECT_LE((norms - norms.mean()).abs().max().item<double>(), 1e-8);
-  }
-}
-
-TEST(NorMuon, StatisticsOfABatchArePerMatrix) {
-  NorMuon form;
-  at::Tensor batch = random({3, 4, 6}, 1), v = at::zeros({3, 4, 1}, at::kDouble);
-  for (int t = 0; t < 2; ++t) {
-    at::Tensor expected = batch.clone(), expected_v = v.clone();
-    for (int64_t i = 0; i < 3; ++i) {
-      at::Tensor o = expected[i], vi = expected_v[i];
-      even_out(o, vi, form);
-    }
-    even_out(batch, v, form);
-    EXPECT_LE(largest_difference(batch, expected), 1e-15);
-    EXPECT_LE(largest_difference(v, expected_v), 1e-15);
   }
 }
 

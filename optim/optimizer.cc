@@ -14,6 +14,7 @@
 #include "base/stopwatch.h"
 #include "optim/telemetry.h"
 #include "optim/update_rule.h"
+#include "record/optimizer_kind.h"
 
 namespace draftlab {
 namespace {
@@ -45,13 +46,6 @@ bool all_finite(const at::Tensor& x) {
 bool same_rule(const Route& a, const Route& b) {
   return a.shape == b.shape && a.rule == b.rule && a.split == b.split &&
          a.learning_rates == b.learning_rates && a.weight_decay == b.weight_decay;
-}
-
-// "fc.weight/momentum" for "fc.weight/momentum_sum" and the other way round; "" for other buffers.
-std::string other_form(const std::string& name) {
-  if (name.ends_with("/momentum")) return name + "_sum";
-  if (name.ends_with("/momentum_sum")) return name.substr(0, name.size() - 4);
-  return "";
 }
 
 }  // namespace
@@ -99,7 +93,7 @@ std::vector<const at::Tensor*> Optimizer::in_order(const NamedTensors& gradients
     const auto found = gradients.find(name);
     if (found == gradients.end() || found->second.sizes() != weights_[i].sizes())
       throw Error(name, "has no gradient of its shape");
-    if (rules_[i]->needs_finite_gradient() && !all_finite(found->second)) {
+    if (rules_[i]->kind().needs_finite_gradients && !all_finite(found->second)) {
       throw Error(name, "has NaN or infinity in its gradient, which " + rules_[i]->route().rule +
                             " cannot use; no weight has changed. Look for a diverged loss");
     }
@@ -211,18 +205,12 @@ NamedTensors Optimizer::state() const {
 void Optimizer::load_state(const NamedTensors& saved) {
   NamedTensors own = state();
   for (const auto& [name, tensor] : saved) {
-    if (!own.contains(name) && !own.contains(other_form(name)))
+    if (!own.contains(name))
       throw Error(name, "is no state of this optimizer; it was saved by another one");
   }
   std::vector<std::pair<at::Tensor, at::Tensor>> copies;
   for (const auto& [name, tensor] : own) {
-    auto found = saved.find(name);
-    double factor = 1;
-    if (found == saved.end() && !other_form(name).empty()) {
-      found = saved.find(other_form(name));
-      const double rest = 1 - config_.number("momentum");
-      factor = name.ends_with("_sum") ? 1 / rest : rest;
-    }
+    const auto found = saved.find(name);
     if (found == saved.end()) throw Error(name, "is missing in the saved optimizer state");
     if (found->second.sizes() != tensor.sizes() ||
         found->second.scalar_type() != tensor.scalar_type()) {
@@ -232,11 +220,8 @@ void Optimizer::load_state(const NamedTensors& saved) {
                             toString(found->second.scalar_type()) + " instead of " +
                             toString(tensor.scalar_type()));
     }
-    copies.emplace_back(tensor, factor == 1 ? found->second : found->second * factor);
+    copies.emplace_back(tensor, found->second);
   }
-  if (copies.size() != saved.size())
-    throw Error("optimizer state",
-                "has a tensor's momentum in two forms; it was saved by another one");
   for (auto& [to, from] : copies) to.copy_(from);
 }
 

@@ -35,8 +35,8 @@ class Optimizer {
   // One update. Each tensor's rates are Route::learning_rates times `schedule` (a factor in
   // [0, 1]); decoupled decay goes by the rate without the shape's scale. Gradients are already
   // clipped. Throws Error, before anything changes, unless there is a gradient of the right shape
-  // for every tensor that is not frozen, and one without NaN and infinity for Muon's kinds, SOAP
-  // and Shampoo; AdamW, Adam-mini and Lion spread NaN to the weights, where it is seen.
+  // for every tensor that is not frozen, and one without NaN and infinity where the rule needs it;
+  // others (AdamW, Lion) spread NaN to the weights, where it is seen.
   void step(const NamedTensors& gradients, double schedule);
 
   // step() with the same bits, and what it did to the weights: a row for each kind of tensor and
@@ -51,13 +51,12 @@ class Optimizer {
   // after their calls, only the time of the calls.
   double orthogonalization_seconds() const { return orthogonalization_seconds_; }
 
-  // Named "<parameter>/<buffer>", e.g. "fc.weight/momentum". The name of a buffer says what is in
-  // it: "momentum" is a mean gradient, "momentum_sum" the accumulated form, 1 / (1 - mu) times as
-  // large; buffers "..._steps" are int64 scalars that count the steps another buffer averages over.
+  // Named "<parameter>/<buffer>", e.g. "fc.weight/momentum": the buffers that each tensor's rule
+  // declares (record/buffer.h), and their counters.
   // The tensors are the live ones; save before the next step.
   NamedTensors state() const;
-  // Throws Error, before anything changes, unless names, shapes and dtypes are those of state();
-  // only the two forms of momentum are converted into each other.
+  // Throws Error, before anything changes, unless names, shapes and dtypes are those of state().
+  // The state of another optimizer is converted by optim/state_transfer.h.
   void load_state(const NamedTensors& state);
 
  private:

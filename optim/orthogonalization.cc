@@ -1,13 +1,16 @@
 #include "optim/orthogonalization.h"
 
+#include "base/error.h"
 #include "record/orthogonalizer.h"
 
 namespace draftlab {
 namespace {
 
 Normalizer normalizer(const std::string& name) {
+  if (name == "frobenius") return Normalizer::kFrobenius;
   if (name == "schatten4") return Normalizer::kSchatten4;
-  return name == "aol" ? Normalizer::kAol : Normalizer::kFrobenius;
+  if (name == "aol") return Normalizer::kAol;
+  throw Error("normalizer", "'" + name + "' is not known; choose frobenius, schatten4 or aol");
 }
 
 Floor floor_of(const OptimizerConfig& config, const OrthogonalizerKind& kind) {

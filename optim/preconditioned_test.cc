@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "optim/shampoo.h"
-#include "optim/soap.h"
+#include "optim/rules/shampoo.h"
+#include "optim/rules/soap.h"
 #include "testing/every_configuration.h"
 
 namespace draftlab {

@@ -58,20 +58,16 @@ double largest_move(const NamedTensors& before, const NamedTensors& after,
 }
 
 const std::vector<std::string>& kinds() {
-  static const std::vector<std::string> all = {
-      R"({"kind": "adamw", "weight_decay": 0})",
-      R"({"kind": "adamw", "beta1": 0.8, "beta2": 0.9, "weight_decay": 0})",
-      R"({"kind": "lion"})",
-      R"({"kind": "adam_mini"})",
-      R"({"kind": "muon"})",
-      R"({"kind": "muon", "shadow_beta2": 0.95})",
-      R"({"kind": "muon", "convention": "moonlight", "shadow_beta2": 0.999, "weight_decay": 0})",
-      R"({"kind": "normuon"})",
-      R"({"kind": "normuon", "convention": "modded_nanogpt", "weight_decay": 0})",
-      R"({"kind": "turbo_muon"})",
-      R"({"kind": "muon_all"})",
-      R"({"kind": "soap"})",
-      R"({"kind": "shampoo"})"};
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> texts = {
+        R"({"kind": "adamw", "beta1": 0.8, "beta2": 0.9, "weight_decay": 0})",
+        R"({"kind": "muon", "shadow_beta2": 0.95})",
+        R"({"kind": "muon", "convention": "moonlight", "shadow_beta2": 0.999, "weight_decay": 0})",
+        R"({"kind": "normuon", "convention": "modded_nanogpt", "weight_decay": 0})"};
+    for (const OptimizerKind& kind : optimizer_kinds())
+      texts.push_back(R"({"kind": ")" + kind.name + R"(", "weight_decay": 0})");
+    return texts;
+  }();
   return all;
 }
 
@@ -183,6 +179,27 @@ TEST(StateTransfer, TheMeanGradientIsCarriedWithTheFactorOfTheForm) {
   const NamedTensors of_soap = trained(soap, other, 5);
   EXPECT_TRUE(at::equal(transfer(of_soap, soap, lerp).state.at("fc.weight/momentum"),
                         of_soap.at("fc.weight/exp_avg")));
+}
+
+TEST(StateTransfer, TheOtherFormOfMomentumMakesTheSameUpdates) {
+  const Arm lerp(R"({"kind": "muon", "learning_rate": 0.1})"),
+      sum(R"({"kind": "muon", "learning_rate": 0.1, "momentum_form": "accumulate"})");
+  NamedTensors a = random_tensors(1);
+  const NamedTensors state = trained(lerp, a, 3);
+  const NamedTensors b = copy_of(a), c = copy_of(a);
+  const Transfer there = transfer(state, lerp, sum), back = transfer(there.state, sum, lerp);
+  Optimizer first(lerp.config, lerp.table, a), second(sum.config, sum.table, b),
+      third(lerp.config, lerp.table, c);
+  first.load_state(state);
+  second.load_state(there.state);
+  third.load_state(back.state);
+  for (uint64_t t = 3; t < 5; ++t) {
+    for (Optimizer* each : {&first, &second, &third}) each->step(random_tensors(10 + t), 1);
+  }
+  for (const auto& [name, tensor] : a) {
+    EXPECT_LE(relative_distance(b.at(name), tensor), 1e-10) << name;
+    EXPECT_LE(relative_distance(c.at(name), tensor), 1e-10) << name;
+  }
 }
 
 TEST(StateTransfer, WithoutAMeanSquareBothMomentsAreReset) {

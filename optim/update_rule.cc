@@ -8,12 +8,23 @@
 
 namespace draftlab {
 
-UpdateRule::UpdateRule(const Route& route, const at::Tensor& weight)
+at::Tensor Scratch::like(const at::Tensor& like, size_t slot) {
+  return matrices.matrix(slot, 1, like.numel(), like).view(like.sizes());
+}
+
+UpdateRule::UpdateRule(const OptimizerKind& kind, const std::vector<Buffer>& kept,
+                       const Route& route, const at::Tensor& weight)
     : route_(route),
-      like_(at::empty(
-          {0}, at::TensorOptions()
-                   .device(weight.device())
-                   .dtype(weight.scalar_type() == at::kDouble ? at::kDouble : at::kFloat))) {}
+      kind_(kind),
+      like_(at::empty({0},
+                      at::TensorOptions()
+                          .device(weight.device())
+                          .dtype(weight.scalar_type() == at::kDouble ? at::kDouble : at::kFloat))),
+      state_(zeros(kept, like_.options())) {}
+
+UpdateRule::UpdateRule(const OptimizerConfig& options, const Route& route, const at::Tensor& weight)
+    : UpdateRule(optimizer_kind(options.kind, route.name),
+                 optimizer_kind(options.kind, route.name).buffers(options, route), route, weight) {}
 
 double UpdateRule::cost() const {
   // About 30 bytes an entry move in the time of this many operations.
@@ -23,13 +34,27 @@ double UpdateRule::cost() const {
       [](double product, int64_t side) { return product * static_cast<double>(side); });
 }
 
-at::Tensor& UpdateRule::add_state(const std::string& buffer, at::IntArrayRef shape) {
-  return state_[buffer] = at::zeros(shape, like_.options());
+at::Tensor& UpdateRule::buffer(const std::string& name) {
+  const auto found = state_.find(name);
+  if (found == state_.end()) {
+    throw Error(route_.name, "has no buffer '" + name + "': " + route_.rule +
+                                 " does not declare it in record/optimizers");
+  }
+  return found->second;
 }
 
-int64_t& UpdateRule::add_counter(const std::string& buffer) {
-  at::Tensor& counter = state_[buffer] = at::zeros({}, at::kLong);
-  return *counter.mutable_data_ptr<int64_t>();
+int64_t& UpdateRule::counter(const std::string& name) {
+  return *buffer(name).mutable_data_ptr<int64_t>();
+}
+
+NamedTensors zeros(const std::vector<Buffer>& kept, const at::TensorOptions& like) {
+  NamedTensors state;
+  for (const Buffer& buffer : kept) {
+    const bool counts = buffer.meaning == Buffer::Meaning::kCounter;
+    state[buffer.name] = counts ? at::zeros({}, at::kLong) : at::zeros(buffer.shape, like);
+    if (!buffer.steps.empty()) state[buffer.steps] = at::zeros({}, at::kLong);
+  }
+  return state;
 }
 
 std::vector<RowBlocks> row_blocks(const Route& route) {
@@ -55,18 +80,13 @@ at::Tensor view_of(const at::Tensor& x, const RowBlocks& blocks) {
 
 std::unique_ptr<UpdateRule> make_update_rule(const OptimizerConfig& config, const Route& route,
                                              const at::Tensor& weight) {
-  const OptimizerKind& kind = optimizer_kind(config.kind, "optimizer");
-  if (route.rule != "adamw" && route.rule != kind.matrix_rule) {
-    throw Error(route.name,
-                "has the update rule '" + route.rule + "', which is not one of " + config.kind);
-  }
-  if (route.rule == "adamw" || route.rule == "lion" || route.rule == "adam_mini")
-    return make_adam_rule(config, route, weight);
+  const OptimizerKind& kind = rule_of(config, route);
   if (weight.dim() != 2 && !kind.takes_vectors)
     throw Error(route.name, "is no matrix, and " + route.rule + " updates matrices only");
-  if (route.rule == "soap" || route.rule == "shampoo")
-    return make_preconditioned_rule(config, route, weight);
-  return make_muon_rule(config, route, weight);
+  const auto rule = update_rules().find(kind.name);
+  if (rule == update_rules().end())
+    throw Error(route.name, "has no update rule: " + kind.name + " is not in optim/rules/table.cc");
+  return rule->second(rule_options(config, route), route, weight);
 }
 
 }  // namespace draftlab

@@ -2,13 +2,15 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "kernels/named_tensors.h"
 #include "kernels/orthogonalize.h"
-#include "record/optimizer_config.h"
-#include "record/routing.h"
+#include "record/buffer.h"
+#include "record/optimizer_kind.h"
 
 namespace draftlab {
 
@@ -20,6 +22,9 @@ struct Scratch {
   static constexpr size_t kWeight = 4, kGradient = 5;
   // Rules add what they spend on it: orthogonalization, or new bases and roots.
   double orthogonalization_seconds = 0;
+
+  // Memory in the shape of `like`, with whatever was in it; slots 0 .. 3.
+  at::Tensor like(const at::Tensor& like, size_t slot);
 };
 
 // What a rule orthogonalized and what came out, of the tensor's first block; undefined where the
@@ -28,12 +33,14 @@ struct OrthogonalizationSample {
   at::Tensor x, o;  // [m, n], or [d] for a vector taken as a diagonal matrix
 };
 
-// One tensor of the routing table, how it is updated, and the state that takes. The mathematics is
-// in free functions: kernels/adamw_step.h and its neighbours, optim/normuon.h, soap.h, shampoo.h.
+// One tensor of the routing table, how it is updated, and the state that takes. Each rule is a file
+// of optim/rules, whose declaration is the file of that name in record/optimizers.
 class UpdateRule {
  public:
-  // `weight` tells the shape, device and dtype; state is float32, or float64 for float64 weights.
-  UpdateRule(const Route& route, const at::Tensor& weight);
+  // `options` are the rule's own (rule_options()). `weight` tells the shape, device and dtype: the
+  // state, which is float32, or float64 for float64 weights, has the tensors that the kind
+  // declares, zeros at first.
+  UpdateRule(const OptimizerConfig& options, const Route& route, const at::Tensor& weight);
   virtual ~UpdateRule() = default;
 
   // One update of `weight` by `gradient`, both contiguous and of the dtype of like(). `schedule`
@@ -44,26 +51,34 @@ class UpdateRule {
   // The work of one step in operations of matrix products, to share it out among threads: here that
   // of passes over memory, to which others add.
   virtual double cost() const;
-  // Whether NaN in the gradient stops the rule. Other rules spread it to the weight.
-  virtual bool needs_finite_gradient() const { return false; }
 
+  const OptimizerKind& kind() const { return kind_; }
   const Route& route() const { return route_; }
   // An empty tensor with the state's dtype and device.
   const at::Tensor& like() const { return like_; }
-  // By the name of the buffer, e.g. "momentum"; zeros at first.
+  // By the name of the buffer, e.g. "momentum".
   const NamedTensors& state() const { return state_; }
 
  protected:
-  at::Tensor& add_state(const std::string& buffer, at::IntArrayRef shape);
-  // Steps that a buffer averages over: an int64 scalar of the state, on the CPU.
-  int64_t& add_counter(const std::string& buffer);
+  UpdateRule(const OptimizerKind& kind, const std::vector<Buffer>& kept, const Route& route,
+             const at::Tensor& weight);
+
+  // A declared buffer. Throws Error for a name that the kind does not declare.
+  at::Tensor& buffer(const std::string& name);
+  // A declared counter, to be incremented.
+  int64_t& counter(const std::string& name);
 
   const Route route_;
 
  private:
+  const OptimizerKind& kind_;
   const at::Tensor like_;
   NamedTensors state_;
 };
+
+// Zeros for each buffer and its counter, in the dtype and on the device of `like`; counters int64
+// on the CPU.
+NamedTensors zeros(const std::vector<Buffer>& kept, const at::TensorOptions& like);
 
 // Consecutive row blocks of equal size, which are updated as one batch of matrices.
 struct RowBlocks {
@@ -74,20 +89,13 @@ std::vector<RowBlocks> row_blocks(const Route& route);
 // The part of `x` [m, n] that belongs to them: [rows, n] for one block, else [blocks, rows, n].
 at::Tensor view_of(const at::Tensor& x, const RowBlocks& blocks);
 
+// The rules, by the name of their kind (optim/rules/table.cc).
+using UpdateRuleMaker = std::unique_ptr<UpdateRule>(const OptimizerConfig& options,
+                                                    const Route& route, const at::Tensor& weight);
+const std::map<std::string, UpdateRuleMaker*>& update_rules();
+
 // The rule of a row of the table. Throws Error for one that is unknown or not the optimizer's.
 std::unique_ptr<UpdateRule> make_update_rule(const OptimizerConfig& config, const Route& route,
                                              const at::Tensor& weight);
-
-// Its parts: "adamw", "lion", "adam_mini"; "muon", "normuon", "turbo_muon", "muon_all"; "soap",
-// "shampoo".
-std::unique_ptr<UpdateRule> make_adam_rule(const OptimizerConfig& config, const Route& route,
-                                           const at::Tensor& weight);
-std::unique_ptr<UpdateRule> make_muon_rule(const OptimizerConfig& config, const Route& route,
-                                           const at::Tensor& weight);
-std::unique_ptr<UpdateRule> make_preconditioned_rule(const OptimizerConfig& config,
-                                                     const Route& route, const at::Tensor& weight);
-
-// Adam-mini's blocks, in entries: those of a split, else each row of a matrix, else the whole.
-std::vector<int64_t> adam_mini_blocks(const Route& route);
 
 }  // namespace draftlab

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/number_text.h"
+#include "record/buffer.h"
 #include "record/option.h"
 #include "record/update_cost.h"
 #include "runner/terminal_text.h"
@@ -27,9 +28,13 @@ struct MatrixCost {
   std::string state, products, gflop;
 };
 
+// The matrix whose cost is shown, under the optimizer's own rule.
+Route matrix(const OptimizerConfig& config) {
+  return route({{"matrix.weight", {kRows, kCols}}}, config, {}, config.kind)[0];
+}
+
 MatrixCost matrix_cost(const OptimizerConfig& config) {
-  const auto table = route({{"matrix.weight", {kRows, kCols}}}, config, {}, config.kind);
-  const UpdateCost cost = update_cost(table, config);
+  const UpdateCost cost = update_cost(matrix(config), config);
   const double state = cost.state_bytes / static_cast<double>(kRows * kCols);
   return {number_text(std::round(10 * state) / 10), count_text(cost.products),
           gflop_text(cost.flop)};
@@ -94,6 +99,31 @@ std::string options_text(const OptimizerKind& kind, const OptimizerConfig& defau
       meaning += "; each " + key + " has its own default";
     if (!when->empty()) meaning += "; " + *when;
     text += wrapped(head, allowed(option), kWidth) + wrapped("      ", meaning, kWidth);
+  }
+  return text;
+}
+
+std::string shape_text(const Buffer& buffer) {
+  std::string text;
+  for (const int64_t side : buffer.shape)
+    text += (text.empty() ? "" : " x ") + std::to_string(side);
+  return text;
+}
+
+// What is kept for the matrix whose cost is shown; counters of steps are left out.
+std::string state_text(const OptimizerConfig& config) {
+  std::vector<Buffer> kept = buffers(config, matrix(config));
+  std::erase_if(kept, [](const Buffer& each) { return each.meaning == Buffer::Meaning::kCounter; });
+  size_t name = 0, shape = 0;
+  for (const Buffer& buffer : kept) {
+    name = std::max(name, buffer.name.size());
+    shape = std::max(shape, shape_text(buffer).size());
+  }
+  std::string text = "\nstate of a " + shape_text() + " matrix\n";
+  for (const Buffer& buffer : kept) {
+    text += wrapped("  " + padded(buffer.name, name + 2) + padded(shape_text(buffer), shape + 2),
+                    buffer.text + (buffer.beta > 0 ? ", decay " + number_text(buffer.beta) : ""),
+                    kWidth);
   }
   return text;
 }
@@ -179,10 +209,32 @@ std::string explained(const OptimizerKind& kind) {
                          "W weight (m rows, n columns), G its gradient after clipping, eta "
                          "learning_rate times the schedule, lambda weight_decay, mu momentum",
                          kWidth);
-  text += options_text(kind, defaults) + conventions_text(kind);
+  text += state_text(defaults) + options_text(kind, defaults) + conventions_text(kind);
   const double rate = defaults.learning_rate();
   return text + "\nin a sweep file, for instance\n  \"optimizer\": {\"kind\": \"" + kind.name +
          "\", \"learning_rate\": [" + number_text(rate / 2) + ", " + number_text(rate) + "]}\n";
+}
+
+std::string optimizer_markdown() {
+  std::string text =
+      "| kind | conventions | tensors | state of a matrix: bytes a parameter, "
+      "buffers |\n|---|---|---|---|\n";
+  for (const OptimizerKind& kind : optimizer_kinds()) {
+    const OptimizerConfig defaults = parse_optimizer_config({{"kind", kind.name}}, kind.name);
+    std::string conventions, kept;
+    for (const OptimizerPreset& preset : kind.presets) {
+      if (preset.key == "convention")
+        conventions += (conventions.empty() ? "`" : ", `") + preset.value + "`";
+    }
+    for (const Buffer& buffer : buffers(defaults, matrix(defaults))) {
+      if (buffer.meaning != Buffer::Meaning::kCounter)
+        kept += (kept.empty() ? ": `" : ", `") + buffer.name + "` " + buffer.text;
+    }
+    text += "| `" + kind.name + "` | " + conventions + " | " +
+            (kind.takes_vectors ? "all" : "matrices; AdamW the rest") + " | " +
+            matrix_cost(defaults).state + kept + " |\n";
+  }
+  return text;
 }
 
 std::string orthogonalizer_list() {

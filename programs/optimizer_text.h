@@ -12,7 +12,9 @@ namespace draftlab {
 
 // A line for every optimizer and convention: state, matrix products, operations, source.
 std::string optimizer_list();
-// Formula, options with defaults and ranges, and what each convention changes.
+// The table of docs/optimizers.md: conventions, tensors and buffers of every optimizer.
+std::string optimizer_markdown();
+// Formula, buffers, options with defaults and ranges, and what each convention changes.
 std::string explained(const OptimizerKind& kind);
 
 std::string orthogonalizer_list();

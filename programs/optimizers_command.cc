@@ -10,7 +10,7 @@ namespace draftlab {
 namespace {
 
 constexpr char kHelp[] =
-    "usage: draftlab optimizers [NAME | orthogonalizers]\n\n"
+    "usage: draftlab optimizers [NAME | orthogonalizers | markdown]\n\n"
     "Lists the optimizers that an arm of a sweep file can name, with their conventions and costs, "
     "or\n"
     "explains one: formula, options with defaults and ranges, what each convention changes. A dot "
@@ -22,11 +22,13 @@ constexpr char kHelp[] =
     "  draftlab optimizers\n"
     "  draftlab optimizers muon             an optimizer\n"
     "  draftlab optimizers orthogonalizers  the ways to orthogonalize a matrix\n"
-    "  draftlab optimizers polar_express    one of them\n";
+    "  draftlab optimizers polar_express    one of them\n"
+    "  draftlab optimizers markdown         the table of docs/optimizers.md\n";
 
 std::string explained(const std::string& name) {
-  std::vector<std::string> known = {"orthogonalizers"};
+  std::vector<std::string> known = {"orthogonalizers", "markdown"};
   if (name == known[0]) return orthogonalizer_list();
+  if (name == known[1]) return optimizer_markdown();
   for (const OptimizerKind& kind : optimizer_kinds()) {
     if (kind.name == name) return explained(kind);
     known.push_back(kind.name);

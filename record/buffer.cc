@@ -2,7 +2,9 @@
 
 #include <functional>
 #include <numeric>
+#include <set>
 
+#include "base/error.h"
 #include "record/optimizer_kind.h"
 
 namespace draftlab {
@@ -14,6 +16,27 @@ Buffer average(const std::string& name, Buffer::Meaning meaning, const Route& ro
   buffer.beta = beta;
   buffer.steps = name + "_steps";
   return buffer;
+}
+
+// Names are unique, averages have a counter and mean gradients the weight's shape, and what divides
+// a mean gradient is there.
+void require_sound(const std::vector<Buffer>& kept, const Route& route) {
+  std::set<std::string> names;
+  const auto fail = [&](const Buffer& buffer, const std::string& what) {
+    throw Error(route.name, "has a buffer '" + buffer.name + "' of " + route.rule + " that " +
+                                what + "; correct its declaration in record/optimizers");
+  };
+  for (const Buffer& buffer : kept) {
+    if (!names.insert(buffer.name).second) fail(buffer, "is declared twice");
+    const bool gradient = buffer.meaning == Buffer::Meaning::kMeanGradient;
+    const bool average = gradient || buffer.meaning == Buffer::Meaning::kMeanSquare;
+    if (average && buffer.steps.empty()) fail(buffer, "is an average without a counter");
+    if (gradient && buffer.shape != route.shape) fail(buffer, "has not the weight's shape");
+  }
+  for (const Buffer& buffer : kept) {
+    if (!buffer.divided_by.empty() && !names.contains(buffer.divided_by))
+      fail(buffer, "is divided by '" + buffer.divided_by + "', which is not declared");
+  }
 }
 
 }  // namespace
@@ -42,12 +65,14 @@ std::vector<Buffer> adam_buffers(const Route& route, double beta1, double beta2)
 
 std::vector<Buffer> buffers(const OptimizerConfig& optimizer, const Route& route) {
   if (route.rule == "frozen") return {};
-  return rule_of(optimizer, route).buffers(rule_options(optimizer, route), route);
+  std::vector<Buffer> kept =
+      rule_of(optimizer, route).buffers(rule_options(optimizer, route), route);
+  require_sound(kept, route);
+  return kept;
 }
 
 int64_t numbers(const Buffer& buffer) {
-  return std::accumulate(buffer.shape.begin(), buffer.shape.end(), int64_t{1},
-                         std::multiplies<>());
+  return std::accumulate(buffer.shape.begin(), buffer.shape.end(), int64_t{1}, std::multiplies<>());
 }
 
 }  // namespace draftlab

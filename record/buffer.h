@@ -10,8 +10,8 @@
 namespace draftlab {
 
 // One tensor of state that an update rule keeps for a weight, and what it means. State transfer,
-// names in checkpoints, bytes of state and `draftlab optimizers` follow from it; the rule in `optim`
-// gets exactly these tensors.
+// names in checkpoints, bytes of state and `draftlab optimizers` follow from it; the rule in
+// `optim` gets exactly these tensors.
 struct Buffer {
   enum class Meaning {
     kMeanGradient,  // decaying average of gradients, of the weight's shape

@@ -53,6 +53,9 @@ TEST(OptimizerConfig, EveryKindAndOptionIsExplained) {
   for (const OptimizerKind& kind : optimizer_kinds()) {
     EXPECT_FALSE(kind.summary.empty() || kind.source.empty() || kind.formula.empty()) << kind.name;
     EXPECT_NE(kind.buffers, nullptr) << kind.name;
+    // Routing and training read these of every optimizer.
+    for (const char* key : {"learning_rate", "weight_decay", "qk_clip"})
+      EXPECT_TRUE(parse_optimizer_config({{"kind", kind.name}}, "test").has(key)) << kind.name;
     for (const OptimizerOption& option : kind.options) {
       EXPECT_FALSE(option.meaning.empty()) << kind.name << " " << option.key;
       EXPECT_EQ(option.fallback.is_string(), !option.choices.empty())

@@ -73,8 +73,8 @@ const OptimizerKind& optimizer_kind(const std::string& name, const std::string& 
 // The kind whose rule a tensor gets: the optimizer's own, or "adamw" beside it. Throws Error naming
 // the tensor for any other.
 const OptimizerKind& rule_of(const OptimizerConfig& optimizer, const Route& route);
-// The options that this rule reads: all of them, or, for the AdamW beside another kind, those nested
-// in "adamw" as a configuration of their own.
+// The options that this rule reads: all of them, or, for the AdamW beside another kind, those
+// nested in "adamw" as a configuration of their own.
 OptimizerConfig rule_options(const OptimizerConfig& optimizer, const Route& route);
 
 }  // namespace draftlab

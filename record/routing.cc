@@ -43,8 +43,12 @@ std::vector<int64_t> blocks(const ParameterShape& parameter, const RoutingRule& 
 Route make_route(const ParameterShape& parameter, const OptimizerConfig& optimizer,
                  const RoutingRule& rule, const std::string& where) {
   const bool own = rule.rule == "matrix";
-  Route route{parameter.name, parameter.shape, own ? optimizer.kind : rule.rule,
-              blocks(parameter, rule, where), {}, 0};
+  Route route{parameter.name,
+              parameter.shape,
+              own ? optimizer.kind : rule.rule,
+              blocks(parameter, rule, where),
+              {},
+              0};
   const auto& shape = parameter.shape;
   if (own && shape.size() != 2 && !optimizer_kind(optimizer.kind, where).takes_vectors) {
     throw Error(where, parameter.name + " has " + std::to_string(shape.size()) +

@@ -227,6 +227,13 @@ TEST_F(CommandLineTest, OptimizersListsEveryKindAndConventionWithItsCost) {
                                  ContainsRegex("\ngram_newton_schulz +frobenius +5 +18 +64 ")));
 }
 
+TEST_F(CommandLineTest, TheTableOfTheDocumentationIsThatOfTheDeclarations) {
+  const Finished table = draftlab({"optimizers", "markdown"});
+  EXPECT_EQ(table.status, 0);
+  EXPECT_THAT(read_file(DRAFTLAB_SOURCE_DIR "/docs/optimizers.md"), HasSubstr(table.output))
+      << "paste what `draftlab optimizers markdown` prints";
+}
+
 TEST_F(CommandLineTest, OptimizersExplainsOne) {
   const Finished muon = draftlab({"optimizers", "muon"});
   EXPECT_EQ(muon.status, 0);
@@ -234,14 +241,15 @@ TEST_F(CommandLineTest, OptimizersExplainsOne) {
               AllOf(HasSubstr("O = orthogonalize(U)"), HasSubstr("adamw.beta1"),
                     HasSubstr("not where orthogonalizer is exact"),
                     HasSubstr("only where orthogonalizer is\n      polar_express"),
-                    HasSubstr("  moonlight: Moonlight"), HasSubstr("momentum_form accumulate")));
+                    HasSubstr("  moonlight: Moonlight"), HasSubstr("momentum_form accumulate"),
+                    HasSubstr("  momentum  1024 x 4096  mean gradient, decay 0.95\n")));
   const Finished turbo = draftlab({"optimizers", "turbo_muon"});
   EXPECT_THAT(turbo.output, AllOf(ContainsRegex("\n  steps +4 "), Not(HasSubstr("lower_bound"))));
   EXPECT_THAT(draftlab({"optimizers", "polar_express"}).output,
               HasSubstr("muon, normuon, muon_all"));
   const struct {
     const char *name, *says;
-  } mistakes[] = {{"sgd", "known: orthogonalizers, adamw"},
+  } mistakes[] = {{"sgd", "known: orthogonalizers, markdown, adamw"},
                   {"mouon", "did you mean 'muon'?"},
                   {"aol4_old", "sign flipped"}};
   for (const auto& each : mistakes) {

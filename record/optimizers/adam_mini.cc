@@ -20,8 +20,7 @@ std::vector<int64_t> blocks(const Route& route) {
 }
 
 std::vector<Buffer> buffers(const OptimizerConfig& options, const Route& route) {
-  std::vector<Buffer> kept =
-      adam_buffers(route, options.number("beta1"), options.number("beta2"));
+  std::vector<Buffer> kept = adam_buffers(route, options.number("beta1"), options.number("beta2"));
   kept[1].blocks = blocks(route);
   kept[1].shape = {static_cast<int64_t>(kept[1].blocks.size())};
   kept[1].text = "mean squared gradient of each block";
@@ -36,10 +35,11 @@ OptimizerKind adam_mini() {
               "AdamW with one second moment per block: a head of q and k, a row of other "
               "matrices, a vector",
           .source = "Zhang et al. 2024, arXiv 2406.16793",
-          .formula = "M <- beta1 M + (1 - beta1) G\n"
-                     "v_b <- beta2 v_b + (1 - beta2) mean of G^2 over block b\n"
-                     "W <- W (1 - eta lambda) - eta (M / (1 - beta1^t)) / (sqrt(v_b / (1 - "
-                     "beta2^t)) + epsilon)",
+          .formula =
+              "M <- beta1 M + (1 - beta1) G\n"
+              "v_b <- beta2 v_b + (1 - beta2) mean of G^2 over block b\n"
+              "W <- W (1 - eta lambda) - eta (M / (1 - beta1^t)) / (sqrt(v_b / (1 - "
+              "beta2^t)) + epsilon)",
           .options = {learning_rate(1e-3), beta("beta1", 0.9, "mean gradient"),
                       beta("beta2", 0.999, "mean squared gradient"), epsilon(1e-8),
                       weight_decay(0.0), qk_clip()},

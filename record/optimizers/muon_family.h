@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "record/orthogonalizer.h"
 #include "record/optimizers/options.h"
+#include "record/orthogonalizer.h"
 
 namespace draftlab::optimizers {
 

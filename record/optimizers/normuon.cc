@@ -58,10 +58,11 @@ OptimizerKind normuon() {
   return {.name = "normuon",
           .summary = "Muon with rows rescaled by their running mean square",
           .source = "Li et al. 2025, arXiv 2510.05491; defaults of github.com/zichongli5/NorMuon",
-          .formula = "O as in Muon\n"
-                     "V_i <- beta2 V_i + (1 - beta2) mean over row i of O^2\n"
-                     "O_ij <- O_ij / sqrt(V_i), then O is scaled back to the norm that it had\n"
-                     "W <- W (1 - eta lambda) - eta scale O",
+          .formula =
+              "O as in Muon\n"
+              "V_i <- beta2 V_i + (1 - beta2) mean over row i of O^2\n"
+              "O_ij <- O_ij / sqrt(V_i), then O is scaled back to the norm that it had\n"
+              "W <- W (1 - eta lambda) - eta scale O",
           .options = muon_options(
               {.conventions = {"official", "paper", "dion", "modded_nanogpt"},
                .scales = {"original", "match_rms", "spectral", "rms"},

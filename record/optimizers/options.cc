@@ -41,12 +41,10 @@ OptimizerOption decay(std::vector<std::string> choices) {
 }
 
 OptimizerOption cautious_update() {
-  return {"cautious",
-          false,
-          0,
-          0,
-          {},
-          "drop entries of the update whose sign is not the gradient's (arXiv 2411.16085)"};
+  return {
+      "cautious", false,
+      0,          0,
+      {},         "drop entries of the update whose sign is not the gradient's (arXiv 2411.16085)"};
 }
 
 OptimizerOption precondition_every(const std::string& meaning) {

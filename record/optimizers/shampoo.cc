@@ -24,8 +24,9 @@ OptimizerKind shampoo() {
           .summary =
               "gradients preconditioned on both sides, with Adam's step size, on matrices; AdamW "
               "on the rest",
-          .source = "Gupta et al. 2018, arXiv 1802.09568; grafting and constants of distributed "
-                    "Shampoo",
+          .source =
+              "Gupta et al. 2018, arXiv 1802.09568; grafting and constants of distributed "
+              "Shampoo",
           .formula =
               "L <- beta2 L + (1 - beta2) G G^T, R <- beta2 R + (1 - beta2) G^T G\n"
               "U = L^(-1/4) M R^(-1/4), roots anew every precondition_every steps, M the mean "

@@ -8,10 +8,11 @@ namespace {
 std::vector<Buffer> buffers(const OptimizerConfig& options, const Route& route) {
   Buffer mean = mean_gradient("exp_avg", route, options.number("beta1"));
   mean.divided_by = "exp_avg_sq_rotated";
-  Buffer square = other_buffer("exp_avg_sq_rotated", route.shape,
-                               "mean squared gradient in the eigenbases");
+  Buffer square =
+      other_buffer("exp_avg_sq_rotated", route.shape, "mean squared gradient in the eigenbases");
   square.steps = "exp_avg_sq_rotated_steps";
-  std::vector<Buffer> kept = two_sided_buffers(options, route, "basis", "eigenvectors of the mean ");
+  std::vector<Buffer> kept =
+      two_sided_buffers(options, route, "basis", "eigenvectors of the mean ");
   kept.insert(kept.begin(), {mean, square});
   return kept;
 }

@@ -13,9 +13,8 @@ OptimizerKind adamw(), lion(), adam_mini(), muon(), normuon(), turbo_muon(), muo
 
 const std::vector<OptimizerKind>& optimizer_kinds() {
   using namespace optimizers;
-  static const std::vector<OptimizerKind> kinds = {adamw(),      lion(),     adam_mini(),
-                                                   muon(),       normuon(),  turbo_muon(),
-                                                   muon_all(),   soap(),     shampoo()};
+  static const std::vector<OptimizerKind> kinds = {
+      adamw(), lion(), adam_mini(), muon(), normuon(), turbo_muon(), muon_all(), soap(), shampoo()};
   return kinds;
 }
 

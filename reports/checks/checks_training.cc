@@ -130,10 +130,8 @@ Findings wrong_routing(const Study& study) {
     for (const Route& route : run.config.routing) {
       const bool matrix = route.shape.size() == 2 && std::ranges::min(route.shape) > 1;
       own += route.rule == kind.name;
-      if (route.rule == kind.name && !matrix && !takes_vectors(run))
-        vectors.push_back(route.name);
-      if (route.rule == "adamw" && matrix && kind.name != "adamw")
-        left.push_back(route.name);
+      if (route.rule == kind.name && !matrix && !takes_vectors(run)) vectors.push_back(route.name);
+      if (route.rule == "adamw" && matrix && kind.name != "adamw") left.push_back(route.name);
       if (route.rule == "frozen") still.push_back(route.name);
     }
     frozen[joined(still)].push_back(arm.name);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "record/optimizer_kind.h"
 #include "reports/switches/switch_group.h"
 
 namespace draftlab {

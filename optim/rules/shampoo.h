@@ -8,7 +8,7 @@
 namespace draftlab {
 
 // Shampoo (Gupta et al. 2018, arXiv 1802.09568) in brief form: for one weight with mean gradient M
-// [m, n] and the mean L [m, m] of G G^T and R [n, n] of G^T G (optim/soap.h, mix_in),
+// [m, n] and the mean L [m, m] of G G^T and R [n, n] of G^T G (optim/rules/two_sided.h, mix_in),
 //   U = L^(-1/4) M R^(-1/4)
 // grafted to the norm of Adam's update A, as distributed Shampoo does:
 //   U ||A||_F / ||U||_F,   A = M / (1 - beta1^m_steps) / (sqrt(V / (1 - beta2^v_steps)) + epsilon)

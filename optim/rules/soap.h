@@ -25,10 +25,6 @@ struct Soap {
 at::Tensor soap_direction(const at::Tensor& gradient, Soap& state, const AdamWStep& step,
                           Workspace& workspace);
 
-// L <- beta L + (1 - beta) G G^T, R <- beta R + (1 - beta) G^T G.
-void mix_in(const at::Tensor& gradient, const at::Tensor& left, const at::Tensor& right,
-            double beta);
-
 // The eigenvectors of L and R: once, at the first step. Allocates.
 void first_basis(Soap& state);
 
