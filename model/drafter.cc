@@ -231,13 +231,12 @@ NamedTensors initial_parameters(const DrafterConfig& config, int64_t seed) {
   NamedTensors parameters;
   for (const ParameterShape& shape : parameter_shapes(config)) {
     at::Tensor values = at::ones(shape.shape, at::kFloat);
-    if (shape.initial != nullptr || shape.shape.size() == 2) {
+    if (shape.initial || shape.shape.size() == 2) {
       Random random(seed, "initial " + shape.name);
       float* value = values.data_ptr<float>();
       for (int64_t i = 0; i < shape.count(); ++i) {
-        value[i] = static_cast<float>(shape.initial != nullptr
-                                          ? shape.initial(random)
-                                          : config.initializer_range * random.normal());
+        value[i] = static_cast<float>(shape.initial ? shape.initial(random)
+                                                    : config.initializer_range * random.normal());
       }
     }
     parameters.emplace(shape.name, std::move(values));

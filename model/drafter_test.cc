@@ -15,6 +15,7 @@
 #include "source_dir.h"
 #include "testing/closeness.h"
 #include "testing/golden_drafter.h"
+#include "testing/reference_drafter.h"
 
 namespace draftlab {
 namespace {
@@ -122,144 +123,7 @@ TEST(GoldenDrafter, ContextBehindTheLastAnchorMayBeCut) {
   expect_close(cut, whole);
 }
 
-// ---- The definition, with a dense mask, under autograd ----
-
-at::Tensor reference_norm(const at::Tensor& x, const at::Tensor& weight, double eps) {
-  return weight * (x * (x.square().mean(-1, true) + eps).rsqrt());
-}
-
-at::Tensor reference_rotary(const at::Tensor& x, const at::Tensor& positions, double theta) {
-  const int64_t n = x.size(-1);  // x [rows, heads, n]
-  const at::Tensor frequency = at::pow(theta, at::arange(0, n, 2, at::kDouble) / -n);
-  const at::Tensor angle = at::outer(positions, frequency).repeat({1, 2}).unsqueeze(1);
-  const at::Tensor turned = at::cat({-x.slice(2, n / 2), x.slice(2, 0, n / 2)}, 2);
-  return x * angle.cos() + turned * angle.sin();
-}
-
-at::Tensor reference_hidden(const DrafterConfig& config, const NamedTensors& p,
-                            const at::Tensor& embedding, const BlockBatch& batch) {
-  const double eps = config.rms_norm_eps;
-  const int64_t context = batch.sequence_begin.back(), B = batch.block_size;
-  const int64_t rows = batch.blocks() * B, nh = config.layer_option("num_attention_heads"),
-                nkv = config.layer_option("num_key_value_heads"),
-                hd = config.layer_option("head_dim");
-  at::Tensor positions = at::empty({context + rows}, at::kDouble);
-  at::Tensor owner = at::empty({context}, at::kLong);  // sequence of a context row
-  for (size_t r = 0; r + 1 < batch.sequence_begin.size(); ++r) {
-    const int64_t begin = batch.sequence_begin[r], end = batch.sequence_begin[r + 1];
-    positions.slice(0, begin, end).copy_(at::arange(end - begin));
-    owner.slice(0, begin, end).fill_(static_cast<int64_t>(r));
-  }
-  for (int64_t n = 0; n < batch.blocks(); ++n)
-    positions.slice(0, context + n * B, context + (n + 1) * B)
-        .copy_(at::arange(B) + batch.block_anchor[n]);
-
-  const at::Tensor c =
-      reference_norm(batch.context.matmul(p.at("fc.weight").t()), p.at("hidden_norm.weight"), eps);
-  at::Tensor h = embedding.index_select(0, at::tensor(batch.token_ids));
-  for (int64_t i = 0; i < config.num_hidden_layers(); ++i) {
-    const auto w = [&](const std::string& name) {
-      return p.at("layers." + std::to_string(i) + "." + name + ".weight");
-    };
-    const bool sliding = config.layer_types[i] == "sliding_attention";
-    at::Tensor mask = at::zeros({rows, context + rows}, at::kBool);
-    for (int64_t row = 0; row < rows; ++row) {
-      const int64_t n = row / B, o = row % B, a = batch.block_anchor[n];
-      for (int64_t j = 0; j < context; ++j) {
-        const int64_t position = positions[j].item<int64_t>();
-        if (owner[j].item<int64_t>() != batch.block_sequence[n] || position >= a) continue;
-        if (sliding && position < a + o - (config.layer_option("sliding_window") - 1)) continue;
-        mask[row][j] = true;
-      }
-      mask[row].slice(0, context + n * B, context + (sliding ? row + 1 : (n + 1) * B)).fill_(true);
-    }
-    const at::Tensor x = reference_norm(h, w("input_layernorm"), eps);
-    const at::Tensor both = at::cat({c, x});
-    at::Tensor q = x.matmul(w("self_attn.q_proj").t()).view({rows, nh, hd});
-    at::Tensor k = both.matmul(w("self_attn.k_proj").t()).view({-1, nkv, hd});
-    const at::Tensor v = both.matmul(w("self_attn.v_proj").t()).view({-1, nkv, hd});
-    q = reference_rotary(reference_norm(q, w("self_attn.q_norm"), eps), positions.slice(0, context),
-                         config.rope_theta);
-    k = reference_rotary(reference_norm(k, w("self_attn.k_norm"), eps), positions,
-                         config.rope_theta);
-    const auto spread = [&](const at::Tensor& t) {
-      return t.repeat_interleave(nh / nkv, 1).transpose(0, 1);
-    };
-    const at::Tensor scores = q.transpose(0, 1).matmul(spread(k).transpose(1, 2)) / std::sqrt(hd);
-    const at::Tensor weights = scores.masked_fill(mask.logical_not(), -INFINITY).softmax(-1);
-    const at::Tensor mixed = weights.matmul(spread(v)).transpose(0, 1).reshape({rows, nh * hd});
-    h = h + mixed.matmul(w("self_attn.o_proj").t());
-    const at::Tensor y = reference_norm(h, w("post_attention_layernorm"), eps);
-    h = h + (at::silu(y.matmul(w("mlp.gate_proj").t())) * y.matmul(w("mlp.up_proj").t()))
-                .matmul(w("mlp.down_proj").t());
-  }
-  return reference_norm(h, p.at("norm.weight"), eps);
-}
-
-struct Problem {
-  std::string name;
-  DrafterConfig config;
-  NamedTensors parameters;
-  at::Tensor embedding, head;
-  BlockBatch batch;
-
-  // Sequences of `lengths` rows with the given anchors each.
-  Problem(std::string name, DrafterConfig config, std::vector<int64_t> lengths,
-          std::vector<std::vector<int64_t>> anchors)
-      : name(std::move(name)), config(std::move(config)) {
-    at::manual_seed(5);
-    const DrafterConfig& c = this->config;
-    for (const ParameterShape& shape : parameter_shapes(c)) {
-      const at::Tensor noise = at::randn(shape.shape, at::kDouble) * 0.3;
-      parameters[shape.name] = shape.shape.size() == 2 ? noise : 1 + noise;
-    }
-    embedding = at::randn({c.vocab_size, c.hidden_size}, at::kDouble);
-    head = at::randn({c.draft_vocab_size, c.hidden_size}, at::kDouble);
-    batch.block_size = c.block_size;
-    batch.sequence_begin = {0};
-    for (size_t r = 0; r < lengths.size(); ++r) {
-      batch.sequence_begin.push_back(batch.sequence_begin.back() + lengths[r]);
-      for (int64_t a : anchors[r]) {
-        batch.block_sequence.push_back(static_cast<int64_t>(r));
-        batch.block_anchor.push_back(a);
-        for (int64_t k = 0; k < c.block_size; ++k) {
-          batch.token_ids.push_back(k == 0 ? (a * 5 + 1) % c.vocab_size : c.mask_token_id);
-          const bool supervised = k > 0 && (a + k) % 5 != 0;
-          batch.labels.push_back(supervised ? (a * 3 + k * 7) % c.draft_vocab_size : -1);
-          batch.weights.push_back(supervised ? std::exp(-static_cast<double>(k - 1) / 4) : 0);
-        }
-      }
-    }
-    batch.context =
-        at::randn({batch.sequence_begin.back(), c.num_taps * c.hidden_size}, at::kDouble);
-  }
-
-  Problem to(at::ScalarType dtype) const {
-    Problem copy = *this;
-    for (auto& [_, tensor] : copy.parameters) tensor = tensor.to(dtype);
-    copy.embedding = embedding.to(dtype);
-    copy.head = head.to(dtype);
-    copy.batch.context = batch.context.to(dtype);
-    return copy;
-  }
-};
-
-DrafterConfig small_config() {
-  DrafterConfig c;
-  c.hidden_size = 12;
-  c.intermediate_size = 20;
-  c.layer_options["num_attention_heads"] = 4;
-  c.layer_options["num_key_value_heads"] = 2;
-  c.layer_options["head_dim"] = 6;
-  c.layer_types = {"full_attention", "sliding_attention"};
-  c.layer_options["sliding_window"] = 4;
-  c.block_size = 3;
-  c.vocab_size = c.draft_vocab_size = 40;
-  c.mask_token_id = 2;
-  c.num_taps = 2;
-  c.rope_theta = 100;
-  return c;
-}
+// ---- The definition, under autograd ----
 
 std::vector<Problem> problems() {
   std::vector<Problem> all;
@@ -288,10 +152,23 @@ std::vector<Problem> problems() {
   all.emplace_back("window beyond the sequence, reduced draft vocabulary", c,
                    std::vector<int64_t>{12, 12},
                    std::vector<std::vector<int64_t>>{{2, 7, 12}, {4, 9}});
+  c = recurrent_config();
+  c.layer_types = {"gated_delta_net", "gated_delta_net"};
+  all.emplace_back("recurrence only, anchors at and beside the first row, three sequences", c,
+                   std::vector<int64_t>{9, 20, 6},
+                   std::vector<std::vector<int64_t>>{{2, 5, 9}, {1, 3, 4, 11, 18, 20}, {0, 6}});
+  c = recurrent_config();
+  c.layer_types = {"gated_delta_net", "sliding_attention", "full_attention", "gated_delta_net"};
+  c.layer_options["linear_conv_kernel_dim"] = 2;
+  c.layer_options["linear_num_key_heads"] = 4;
+  c.block_size = 5;
+  all.emplace_back("recurrence, windows and full attention, beyond a chunk of rows", c,
+                   std::vector<int64_t>{150, 70},
+                   std::vector<std::vector<int64_t>>{{3, 64, 65, 149}, {0, 63, 70}});
   return all;
 }
 
-TEST(Drafter, LossAndAllGradientsEqualThoseOfADenseMaskUnderAutograd) {
+TEST(Drafter, LossAndAllGradientsEqualThoseOfTheDefinitionUnderAutograd) {
   for (const Problem& problem : problems()) {
     SCOPED_TRACE(problem.name);
     NamedTensors parameters;

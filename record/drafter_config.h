@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -48,9 +49,9 @@ struct ParameterShape {
   std::vector<int64_t> shape;  // PyTorch layout: [out, in] for a matrix
   int64_t head_rows = 0;       // rows of one attention head, for q_proj, k_proj and v_proj; else 0
   bool decays = true;          // false: no weight decay, whatever the optimizer's is
-  // One initial value from the tensor's own stream. Null: normal(0, initializer_range) for a
+  // One initial value from the tensor's own stream. Empty: normal(0, initializer_range) for a
   // matrix, 1 for any other tensor.
-  double (*initial)(Random& random) = nullptr;
+  std::function<double(Random&)> initial = {};
   int64_t count() const;
 };
 

@@ -70,7 +70,7 @@ Route make_route(const ParameterShape& parameter, const OptimizerConfig& optimiz
     for (size_t i = 0; i < route.split.size(); ++i)
       route.learning_rates[i] *= muon_scale(options.text("scale"), route.split[i], shape[1]);
   }
-  route.weight_decay = options.number("weight_decay");
+  if (parameter.decays) route.weight_decay = options.number("weight_decay");
   return route;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "record/layers/layer_kind.h"
 
 namespace draftlab {
 namespace {
@@ -48,6 +49,28 @@ TEST(Routing, MatricesGoToTheKindAndTheRestToAdamW) {
               ElementsAre("normuon", "adamw", "normuon", "adamw"));
   EXPECT_THAT(rules_of(table(R"({"kind": "adamw"})", "[]")),
               ElementsAre("adamw", "adamw", "adamw", "adamw"));
+}
+
+// The tensors of a Gated DeltaNet layer, as its kind declares them.
+TEST(Routing, WhatALayerDeclaresUndecayedIsNotDecayedWhoeverUpdatesIt) {
+  DrafterConfig config{.hidden_size = 8};
+  config.layer_options = {{"linear_num_key_heads", 2},
+                          {"linear_num_value_heads", 4},
+                          {"linear_key_head_dim", 4},
+                          {"linear_value_head_dim", 4},
+                          {"linear_conv_kernel_dim", 4}};
+  const std::vector<ParameterShape> tensors = gated_delta_net().parameters(config);
+  for (const OptimizerKind& kind : optimizer_kinds()) {
+    JsonObject options = {{"kind", kind.name}, {"weight_decay", 0.1}};
+    if (!kind.takes_vectors) options["adamw"] = JsonObject{{"weight_decay", 0.2}};
+    const OptimizerConfig config = parse_optimizer_config(options, "test");
+    for (const Route& route : route(tensors, config, {}, "test")) {
+      SCOPED_TRACE(kind.name + ", " + route.name);
+      const bool projection = route.name.find("_proj") != std::string::npos;
+      EXPECT_EQ(route.rule, projection || kind.takes_vectors ? kind.matrix_rule : "adamw");
+      EXPECT_EQ(route.weight_decay, projection ? 0.1 : 0);
+    }
+  }
 }
 
 TEST(Routing, TheFirstRuleThatMatchesDecides) {

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "record/events.h"
 #include "record/lives.h"
+#include "record/metrics.h"
 #include "record/outcome.h"
 #include "runner/worker_lock.h"
 #include "source_dir.h"
@@ -220,6 +221,28 @@ TEST_F(SweepTest, ASwitchSharesWhatIsBeforeItAndAResumedArmEqualsTheUninterrupte
   EXPECT_THAT(read_file(RunFolder(path("switched")).report_page()),
               AllOf(HasSubstr("Verified: resumed at the switch with nothing changed"),
                     Not(HasSubstr("Refused: "))));
+}
+
+TEST_F(SweepTest, RecurrentLayersAloneAndBesideAttentionGoFromASweepFileToAReport) {
+  const Finished run = draftlab({"run", DRAFTLAB_SOURCE_DIR "/sweeps/gdn_smoke.json", "--out",
+                                 path("recurrent"), "--store", store()});
+  ASSERT_EQ(run.status, 0) << run.output;
+  const PlanRecord plan = plan_of(path("recurrent"));
+  EXPECT_THAT(plan.runs, SizeIs(8)) << "two seeds of each arm";
+  for (const PlannedSegment& segment : plan.segments) {
+    const SegmentFolder folder(RunFolder(path("recurrent")), segment.id);
+    EXPECT_EQ(read_outcome(folder.outcome()).value().kind, OutcomeKind::kDone);
+    const std::vector<EvaluationRow> rows = read_metrics(folder.metrics()).evaluations;
+    ASSERT_GE(rows.size(), 2u);
+    EXPECT_LT(rows.back().loss, rows.front().loss - 0.2) << "at the end against step 0";
+    for (const Route& route : segment.config.routing) {
+      const bool projection = route.name.find("_proj") != std::string::npos;
+      if (route.name.find("linear_attn") == std::string::npos || projection) continue;
+      EXPECT_EQ(route.rule, "adamw") << route.name;
+      EXPECT_EQ(route.weight_decay, 0) << route.name;
+    }
+  }
+  EXPECT_TRUE(fs::exists(RunFolder(path("recurrent")).report_page()));
 }
 
 TEST_F(SweepTest, AKilledWorkerIsAFailedRunThatResumesToTheSameBits) {

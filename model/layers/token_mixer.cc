@@ -12,6 +12,7 @@ using Maker = std::unique_ptr<TokenMixer> (*)(const DrafterConfig&, Workspace&);
 const std::vector<std::pair<std::string, Maker>> kMakers = {
     {"full_attention", make_full_attention},
     {"sliding_attention", make_sliding_attention},
+    {"gated_delta_net", make_gated_delta_net},
 };
 
 }  // namespace

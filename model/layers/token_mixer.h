@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/block_attention.h"
+#include "kernels/block_layout.h"
 #include "kernels/named_tensors.h"
 #include "model/workspace.h"
 #include "record/drafter_config.h"
@@ -64,5 +64,6 @@ std::unique_ptr<TokenMixer> make_token_mixer(const std::string& type, const Draf
 std::unique_ptr<TokenMixer> make_full_attention(const DrafterConfig& config, Workspace& workspace);
 std::unique_ptr<TokenMixer> make_sliding_attention(const DrafterConfig& config,
                                                    Workspace& workspace);
+std::unique_ptr<TokenMixer> make_gated_delta_net(const DrafterConfig& config, Workspace& workspace);
 
 }  // namespace draftlab

@@ -7,7 +7,8 @@
 namespace draftlab {
 
 const std::vector<const LayerKind*>& layer_kinds() {
-  static const std::vector<const LayerKind*> kinds = {&full_attention(), &sliding_attention()};
+  static const std::vector<const LayerKind*> kinds = {&full_attention(), &sliding_attention(),
+                                                      &gated_delta_net()};
   return kinds;
 }
 

@@ -45,6 +45,9 @@ struct LayerKind {
 // in what a row sees (kernels/block_attention.h).
 const LayerKind& full_attention();
 const LayerKind& sliding_attention();
+// A linear recurrence with a matrix as its state (Yang, Kautz and Hatamizadeh 2024), which every
+// block goes on with from the state at its anchor (kernels/gated_delta_rule.h).
+const LayerKind& gated_delta_net();
 
 // All of the above, in the order in which errors list them.
 const std::vector<const LayerKind*>& layer_kinds();
