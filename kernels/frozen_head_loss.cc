@@ -79,6 +79,24 @@ struct Tile {
     }
   }
 
+  void log_sums(double* sums) const {
+    const auto chunk = std::make_unique_for_overwrite<T[]>(rows * kChunk);
+    std::vector<T> largest(rows, -std::numeric_limits<T>::infinity()), sum(rows, 0);
+    for (int64_t first = 0; first < vocabulary; first += kChunk) {
+      const int64_t columns = std::min(kChunk, vocabulary - first);
+      logits(first, columns, chunk.get());
+      for (int64_t r = 0; r < rows; ++r) {
+        T* row = chunk.get() + r * columns;
+        const T peak = std::max(largest[r], maximum(row, columns));
+        if (peak != largest[r]) sum[r] *= exponential(largest[r] - peak);
+        largest[r] = peak;
+        sum[r] += exponentials(row, columns, peak);
+      }
+    }
+    for (int64_t r = 0; r < rows; ++r)
+      sums[r] = static_cast<double>(largest[r]) + std::log(static_cast<double>(sum[r]));
+  }
+
   void loss_and_argmax(int64_t* argmax) const {
     const auto chunk = std::make_unique_for_overwrite<T[]>(rows * kChunk);
     std::vector<T> largest(rows, -std::numeric_limits<T>::infinity()), sum(rows, 0), label(rows, 0);
@@ -121,8 +139,8 @@ void for_each_tile(const at::Tensor& hidden, const at::Tensor& head,
                             std::min(step, rows - begin),
                             width,
                             head.size(0),
-                            labels.data() + begin,
-                            losses.data() + begin};
+                            labels.empty() ? nullptr : labels.data() + begin,
+                            losses.empty() ? nullptr : losses.data() + begin};
       visit(tile, begin);
     }
   });
@@ -187,6 +205,26 @@ void plain_frozen_head_argmax(const at::Tensor& hidden, const at::Tensor& head,
                                 .to(at::kCPU, at::kLong);
     std::copy_n(best.const_data_ptr<int64_t>(), end - begin, argmax.begin() + begin);
   }
+}
+
+std::vector<double> plain_frozen_head_log_sums(const at::Tensor& hidden, const at::Tensor& head) {
+  std::vector<double> sums(hidden.size(0));
+  for (int64_t begin = 0; begin < hidden.size(0); begin += plain_rows(head)) {
+    const int64_t end = std::min(hidden.size(0), begin + plain_rows(head));
+    copy_to(sums, begin, hidden.slice(0, begin, end).matmul(head.t()).logsumexp(1));
+  }
+  return sums;
+}
+
+std::vector<double> frozen_head_log_sums(const at::Tensor& hidden, const at::Tensor& head) {
+  if (!plain_memory({hidden, head})) return plain_frozen_head_log_sums(hidden, head);
+  std::vector<double> sums(hidden.size(0));
+  AT_DISPATCH_FLOATING_TYPES(hidden.scalar_type(), "frozen_head_log_sums", [&] {
+    for_each_tile<scalar_t>(hidden, head, {}, {}, [&](const auto& tile, int64_t row) {
+      tile.log_sums(sums.data() + row);
+    });
+  });
+  return sums;
 }
 
 void frozen_head_loss(const at::Tensor& hidden, const at::Tensor& head,

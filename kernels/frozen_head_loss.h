@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace draftlab {
 
@@ -28,7 +29,11 @@ void frozen_head_argmax(const at::Tensor& hidden, const at::Tensor& head,
                         std::span<const int64_t> labels, std::span<double> losses,
                         std::span<int64_t> argmax);
 
+// log(sum over v of e^(hidden[r].head[v])) of each row [M]: what its logits are normalized by.
+std::vector<double> frozen_head_log_sums(const at::Tensor& hidden, const at::Tensor& head);
+
 // The same by ATen alone: the specification, and what devices without a kernel run.
+std::vector<double> plain_frozen_head_log_sums(const at::Tensor& hidden, const at::Tensor& head);
 void plain_frozen_head_loss(const at::Tensor& hidden, const at::Tensor& head,
                             std::span<const int64_t> labels, std::span<const double> scales,
                             std::span<double> losses, const at::Tensor& d_hidden);

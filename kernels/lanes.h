@@ -49,6 +49,20 @@ DRAFTLAB_INLINE T dot(const T* x, const T* y, int64_t n) {
   return lane_sum<T>(sum);
 }
 
+// sum over i < n of term(i), in a fixed order
+template <typename T, typename Term>
+DRAFTLAB_INLINE T sum_over(int64_t n, const Term& term) {
+  Lanes<T> sum = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    T part[kLanes];
+    for (int l = 0; l < kLanes; ++l) part[l] = term(i + l);
+    sum += lanes<T>(static_cast<const T*>(part));
+  }
+  for (int l = 0; i < n; ++i, ++l) sum[l] += term(i);
+  return lane_sum<T>(sum);
+}
+
 // e^x for x <= 88 with a relative error below 1.2e-7, as a short branch-free formula that
 // vectorises: x = n ln 2 + r, |r| <= ln(2)/2, and the Taylor series of e^r up to r^7. 0 below -87
 // and for -infinity.

@@ -17,6 +17,9 @@ struct StoreRecord {
   std::span<const int32_t> target_argmax;  // [S], the target's greedy next token after position s
   std::span<const uint16_t>
       taps;  // [S * L_t * H] bf16 bits, row-major [S, L_t*H], taps in list order
+  // [S * H] bf16 bits, row-major: the target's state behind its final norm, whose product with its
+  // head are the logits of the token after position s. Empty where the store does not keep it.
+  std::span<const uint16_t> final_hidden = {};
 };
 
 // Reads a store by mapping its shards. The SHA-256 of a shard is checked when it is first touched,
