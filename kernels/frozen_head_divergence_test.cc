@@ -8,8 +8,8 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/closeness.h"
 #include "kernels/frozen_head_loss.h"
+#include "testing/closeness.h"
 
 namespace draftlab {
 namespace {

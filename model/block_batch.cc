@@ -15,16 +15,28 @@ LabelSource parse_label_source(const std::string& name) {
   return name == "data" ? LabelSource::kData : LabelSource::kArgmax;
 }
 
-std::vector<int64_t> block_labels(std::span<const AnchoredSequence> sequences, int64_t block_size,
-                                  LabelSource source, const DraftVocabulary& vocabulary) {
-  std::vector<int64_t> labels;
+std::vector<uint8_t> supervised_slots(std::span<const AnchoredSequence> sequences,
+                                      int64_t block_size) {
+  std::vector<uint8_t> supervised;
   for (const auto& [record, anchors] : sequences) {
     const int64_t length = static_cast<int64_t>(record.token_ids.size());
     for (int64_t anchor : anchors) {
-      labels.push_back(-1);
-      for (int64_t s = anchor + 1; s < anchor + block_size; ++s) {
-        const bool supervised = s < length && record.loss_mask[s];
-        const int64_t label = !supervised                    ? -1
+      supervised.push_back(0);
+      for (int64_t s = anchor + 1; s < anchor + block_size; ++s)
+        supervised.push_back(s < length && record.loss_mask[s]);
+    }
+  }
+  return supervised;
+}
+
+std::vector<int64_t> block_labels(std::span<const AnchoredSequence> sequences, int64_t block_size,
+                                  LabelSource source, const DraftVocabulary& vocabulary) {
+  const std::vector<uint8_t> supervised = supervised_slots(sequences, block_size);
+  std::vector<int64_t> labels;
+  for (const auto& [record, anchors] : sequences) {
+    for (int64_t anchor : anchors) {
+      for (int64_t s = anchor; s < anchor + block_size; ++s) {
+        const int64_t label = !supervised[labels.size()]     ? -1
                               : source == LabelSource::kData ? record.token_ids[s]
                                                              : record.target_argmax[s - 1];
         labels.push_back(label < 0 ? -1 : vocabulary.draft_id(label));
@@ -33,6 +45,40 @@ std::vector<int64_t> block_labels(std::span<const AnchoredSequence> sequences, i
   }
   return labels;
 }
+
+namespace {
+
+// The rows from which the target predicts the slots: those of each sequence from its first anchor
+// to the last position that a supervised slot needs, end to end.
+void add_target_rows(std::span<const AnchoredSequence> sequences,
+                     std::span<const uint8_t> supervised, const BlockOptions& options,
+                     BlockBatch& batch) {
+  std::vector<at::Tensor> parts;
+  int64_t rows = 0;  // of the sequences before
+  batch.target_rows.assign(supervised.size(), -1);
+  for (size_t i = 0, row = 0; i < sequences.size(); ++i) {
+    const auto& [record, anchors] = sequences[i];
+    TORCH_CHECK(!record.final_hidden.empty(), "make_block_batch: a record without final_hidden");
+    int64_t end = anchors.front();
+    for (int64_t anchor : anchors) {
+      for (int64_t s = anchor; s < anchor + options.block_size; ++s, ++row) {
+        if (!supervised[row]) continue;
+        batch.target_rows[row] = rows + s - 1 - anchors.front();
+        end = std::max(end, s);
+      }
+    }
+    const auto length = static_cast<int64_t>(record.token_ids.size());
+    const auto width = static_cast<int64_t>(record.final_hidden.size()) / length;
+    parts.push_back(at::from_blob(const_cast<uint16_t*>(record.final_hidden.data()),
+                                  {length, width}, at::kBFloat16)
+                        .slice(0, anchors.front(), end)
+                        .to(options.dtype));
+    rows += end - anchors.front();
+  }
+  batch.target_hidden = at::cat(parts);
+}
+
+}  // namespace
 
 BlockBatch make_block_batch(std::span<const AnchoredSequence> sequences,
                             const BlockOptions& options, const DraftVocabulary& vocabulary) {
@@ -54,12 +100,14 @@ BlockBatch make_block_batch(std::span<const AnchoredSequence> sequences,
     batch.sequence_begin.push_back(batch.sequence_begin.back() + anchors.back());
   }
 
-  batch.weights.resize(batch.labels.size(), 0);
-  for (size_t row = 0; row < batch.labels.size(); ++row) {
-    if (batch.labels[row] < 0) continue;
+  const std::vector<uint8_t> supervised = supervised_slots(sequences, options.block_size);
+  batch.weights.resize(supervised.size(), 0);
+  for (size_t row = 0; row < supervised.size(); ++row) {
+    if (!supervised[row]) continue;
     const double slot = static_cast<double>(row % options.block_size);
     batch.weights[row] = options.gamma > 0 ? std::exp(-(slot - 1) / options.gamma) : 1;
   }
+  if (options.target_distributions) add_target_rows(sequences, supervised, options, batch);
 
   batch.context = at::empty({batch.sequence_begin.back(), width}, options.dtype);
   for (size_t i = 0; i < sequences.size(); ++i) {

@@ -25,9 +25,16 @@ struct BlockBatch {
   std::vector<int64_t> token_ids;  // [N*B] slot 0 the anchor's token, the others the mask token
   std::vector<int64_t> labels;  // [N*B] draft-vocabulary ids; -1 in slot 0, where unsupervised, and
                                 // where the label is not in the draft vocabulary
-  std::vector<double> weights;  // [N*B] m_k * w_k of the loss; 0 where the label is -1
+  std::vector<double> weights;  // [N*B] w_k where slot k is supervised, in the draft vocabulary or
+                                // not; else 0
+  // Of the target's own distributions, where they were asked for: its hidden states behind the
+  // final norm, and for each supervised slot the row of position a+k-1, from which the target
+  // predicts a+k.
+  at::Tensor target_hidden;          // [U, H] the drafter's dtype; undefined: not asked for
+  std::vector<int64_t> target_rows;  // [N*B] in 0..U-1; -1 where unsupervised
   int64_t block_size = 0;
 
+  int64_t sequences() const { return static_cast<int64_t>(sequence_begin.size()) - 1; }
   int64_t blocks() const { return static_cast<int64_t>(block_anchor.size()); }
 };
 
@@ -49,11 +56,16 @@ struct BlockOptions {
   int64_t mask_token_id = 0;
   double gamma = 0;  // w_k = exp(-(k-1)/gamma); 0: 1
   LabelSource labels = LabelSource::kData;
+  bool target_distributions = false;  // REQUIRES: the store keeps final hidden states
   at::ScalarType dtype = at::kFloat;
 };
 
-// Labels [N*B] as in BlockBatch: supervised where loss_mask[a+k] is set (SpecForge: a block may
-// straddle a gap and is supervised again behind it) and a+k lies in the sequence.
+// [N*B]: 1 where loss_mask[a+k] is set (SpecForge: a block may straddle a gap and is supervised
+// again behind it), a+k lies in the sequence and k > 0.
+std::vector<uint8_t> supervised_slots(std::span<const AnchoredSequence> sequences,
+                                      int64_t block_size);
+
+// Labels [N*B] as in BlockBatch.
 std::vector<int64_t> block_labels(std::span<const AnchoredSequence> sequences, int64_t block_size,
                                   LabelSource source, const DraftVocabulary& vocabulary);
 

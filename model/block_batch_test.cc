@@ -67,7 +67,7 @@ TEST(BlockBatch, ArgmaxLabelsAreTheTargetsChoiceAfterThePositionBefore) {
               ElementsAre(-1, 31, -1, 33, -1, 34, -1, -1, -1, 37, -1, -1));
 }
 
-TEST(BlockBatch, LabelsOutsideTheDraftVocabularyHaveNoWeight) {
+TEST(BlockBatch, SlotsWithLabelsOutsideOfTheDraftVocabularyStaySupervised) {
   const TwoSequences data;
   std::vector<uint8_t> t2d(50, 0);
   for (int64_t kept : {11, 12, 22}) t2d[kept] = 1;
@@ -75,8 +75,38 @@ TEST(BlockBatch, LabelsOutsideTheDraftVocabularyHaveNoWeight) {
   const auto vocabulary = DraftVocabulary::from_maps(d2t, t2d, "test");
   const BlockBatch batch = make_block_batch(data.anchored(), kOptions, vocabulary);
   EXPECT_THAT(batch.labels, ElementsAre(-1, 1, -1, -1, -1, -1, -1, -1, -1, 2, -1, -1));
-  EXPECT_THAT(batch.weights, ElementsAre(0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0));
+  EXPECT_EQ(batch.weights,
+            make_block_batch(data.anchored(), kOptions, DraftVocabulary::whole(50)).weights);
   EXPECT_EQ(batch.token_ids[0], 11) << "inputs stay target ids";
+}
+
+TEST(BlockBatch, TargetRowsAreThePositionsFromWhichTheTargetPredictsTheSlots) {
+  TwoSequences data;
+  for (OwnedRecord* record : {&data.first, &data.second}) {
+    for (size_t s = 0; s < record->token_ids.size(); ++s) {
+      const auto value = static_cast<float>(record->token_ids[s]);
+      record->final_hidden.push_back(at::BFloat16(value).x);
+      record->final_hidden.push_back(at::BFloat16(-value).x);
+    }
+  }
+  BlockOptions options = kOptions;
+  EXPECT_FALSE(make_block_batch(data.anchored(), options, DraftVocabulary::whole(50))
+                   .target_hidden.defined())
+      << "nobody asked";
+  options.target_distributions = true;
+  const BlockBatch batch = make_block_batch(data.anchored(), options, DraftVocabulary::whole(50));
+  EXPECT_THAT(batch.target_rows, ElementsAre(-1, 0, -1, 2, -1, 3, -1, -1, -1, 4, -1, -1));
+  ASSERT_EQ(batch.target_hidden.sizes(), at::IntArrayRef({5, 2}));
+  // Slot k of a block at a is predicted from position a+k-1, whose token stands here for its state.
+  EXPECT_TRUE(batch.target_hidden.select(1, 0).equal(at::tensor({11.f, 12.f, 13.f, 14.f, 21.f})));
+  EXPECT_TRUE(batch.target_hidden.select(1, 1).equal(-batch.target_hidden.select(1, 0)));
+}
+
+TEST(BlockBatch, ARecordWithoutFinalHiddenStatesHasNoTargetDistributions) {
+  const TwoSequences data;
+  BlockOptions options = kOptions;
+  options.target_distributions = true;
+  EXPECT_THROW(make_block_batch(data.anchored(), options, DraftVocabulary::whole(50)), c10::Error);
 }
 
 TEST(BlockBatch, KnowsTheNamesOfLabelSources) {

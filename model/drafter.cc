@@ -2,21 +2,22 @@
 
 #include <ATen/ATen.h>
 
+#include <limits>
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "base/random.h"
 #include "base/stopwatch.h"
-#include "kernels/frozen_head_loss.h"
 #include "kernels/rms_norm.h"
 #include "model/decoder_layer.h"
 #include "model/linear.h"
 
 namespace draftlab {
+
 struct Drafter::State {
   DrafterConfig config;
-  at::Tensor embedding, head;
+  at::Tensor embedding;
+  BlockLoss loss;
   at::TensorOptions options;
   Workspace workspace;
   std::vector<DecoderLayer> layers;
@@ -29,15 +30,11 @@ struct Drafter::State {
   at::Tensor fc, c_scale;            // [T, H] fc(context), [T] its 1/rms; the layers have c itself
   at::Tensor h, final, final_scale;  // [M, H] after the last layer, norm(h), [M]
 
-  // Loss: the S rows of `final` that the head sees.
-  std::vector<int64_t> loss_rows, loss_labels;
-  std::vector<double> loss_weights, losses;
-  at::Tensor loss_index, loss_hidden, d_loss_hidden;  // [S], [S, H], [S, H]
-
   // Backward.
   at::Tensor d_c, d_h;  // [T, H], [M, H]
 
-  State(const DrafterConfig& config, const at::Tensor& embedding, const at::Tensor& head);
+  State(const DrafterConfig& config, const at::Tensor& embedding, const at::Tensor& head,
+        const LossConfig& loss);
   void start(const BlockBatch& batch);
   void forward(const NamedTensors& parameters, const BlockBatch& batch);
   void backward(const NamedTensors& parameters, const BlockBatch& batch,
@@ -48,14 +45,13 @@ struct Drafter::State {
             positions,
             block_positions};
   }
-  void select_loss_rows(const std::vector<int64_t>& rows);
 };
 
 Drafter::State::State(const DrafterConfig& config, const at::Tensor& embedding,
-                      const at::Tensor& head)
+                      const at::Tensor& head, const LossConfig& loss)
     : config(config),
       embedding(embedding.contiguous()),
-      head(head.contiguous()),
+      loss(loss, head),
       options(embedding.options()),
       workspace(options) {
   for (int64_t i = 0; i < config.num_hidden_layers(); ++i)
@@ -122,16 +118,8 @@ void Drafter::State::backward(const NamedTensors& parameters, const BlockBatch& 
   linear_weight_gradient(d_c, batch.context, gradients.at("fc.weight"));
 }
 
-void Drafter::State::select_loss_rows(const std::vector<int64_t>& rows) {
-  loss_rows = rows;
-  const int64_t S = static_cast<int64_t>(rows.size());
-  losses.assign(S, 0);
-  loss_index = at::from_blob(loss_rows.data(), {S}, at::kLong).to(embedding.device());
-  shape(loss_hidden, {S, config.hidden_size}, options);
-  at::index_select_out(loss_hidden, final, 0, loss_index);
-}
-
-Drafter::Drafter(const DrafterConfig& config, at::Tensor embedding, at::Tensor head) {
+Drafter::Drafter(const DrafterConfig& config, at::Tensor embedding, at::Tensor head,
+                 const LossConfig& loss) {
   TORCH_CHECK(embedding.dim() == 2 && embedding.size(0) == config.vocab_size &&
                   embedding.size(1) == config.hidden_size,
               "the embedding is ", embedding.sizes(), ", not [vocab_size, hidden_size]");
@@ -140,7 +128,7 @@ Drafter::Drafter(const DrafterConfig& config, at::Tensor embedding, at::Tensor h
               "the head is ", head.sizes(), ", not [draft_vocab_size, hidden_size]");
   TORCH_CHECK(head.scalar_type() == embedding.scalar_type() && !config.layer_types.empty(),
               "embedding and head differ in dtype, or there is no layer");
-  state_ = std::make_unique<State>(config, embedding, head);
+  state_ = std::make_unique<State>(config, embedding, head, loss);
 }
 
 Drafter::~Drafter() = default;
@@ -162,69 +150,30 @@ LossResult Drafter::loss_and_gradients(const NamedTensors& parameters, const Blo
                                        NamedTensors& gradients) {
   State& s = *state_;
   Stopwatch watch;
-  std::vector<int64_t> rows;
-  s.loss_labels.clear();
-  s.loss_weights.clear();
-  LossResult result;
-  for (size_t row = 0; row < batch.labels.size(); ++row) {
-    if (batch.labels[row] < 0 || batch.weights[row] <= 0) continue;
-    rows.push_back(static_cast<int64_t>(row));
-    s.loss_labels.push_back(batch.labels[row]);
-    s.loss_weights.push_back(batch.weights[row]);
-    result.denominator += batch.weights[row];
+  if (BlockLoss::labels(batch) == 0) {
+    constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+    return {.loss = kNaN, .cross_entropy = kNaN};
   }
-  if (rows.empty()) {
-    throw Error("training batch",
-                "no block has a supervised label in the draft vocabulary; check "
-                "loss masks and draft_vocab_size");
-  }
-  result.labels = static_cast<int64_t>(rows.size());
   for (const auto& [name, parameter] : parameters) {
     at::Tensor& gradient = gradients[name];
     if (!gradient.defined()) gradient = at::empty_like(parameter, at::MemoryFormat::Contiguous);
   }
-
   s.forward(parameters, batch);
-  s.select_loss_rows(rows);
-  shape(s.d_loss_hidden, s.loss_hidden.sizes(), s.options);
-  std::vector<double> scales = s.loss_weights;
-  for (double& scale : scales) scale /= result.denominator;
-  frozen_head_loss(s.loss_hidden, s.head, s.loss_labels, scales, s.losses, s.d_loss_hidden);
-  for (size_t i = 0; i < rows.size(); ++i) result.numerator += s.loss_weights[i] * s.losses[i];
-  result.loss = result.numerator / result.denominator;
+  LossResult result = s.loss.loss_and_gradient(s.final, batch, s.d_h);
   result.forward_seconds = watch.lap();
-
-  s.d_h.zero_().index_copy_(0, s.loss_index, s.d_loss_hidden);
   s.backward(parameters, batch, gradients);
   return result;
 }
 
 LossResult Drafter::loss_and_argmax(const NamedTensors& parameters, const BlockBatch& batch,
                                     at::Tensor& argmax) {
-  State& s = *state_;
-  std::vector<int64_t> rows;
-  s.loss_labels.clear();
-  for (int64_t row = 0; row < static_cast<int64_t>(batch.labels.size()); ++row) {
-    if (row % batch.block_size == 0) continue;
-    rows.push_back(row);
-    s.loss_labels.push_back(batch.weights[row] > 0 ? batch.labels[row] : -1);
-  }
-  s.forward(parameters, batch);
-  s.select_loss_rows(rows);
-  std::vector<int64_t> best(rows.size());
-  frozen_head_argmax(s.loss_hidden, s.head, s.loss_labels, s.losses, best);
+  state_->forward(parameters, batch);
+  return state_->loss.cross_entropy_and_argmax(state_->final, batch, argmax);
+}
 
-  LossResult result;
-  argmax = at::full({static_cast<int64_t>(batch.labels.size())}, -1, at::kLong);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    argmax.data_ptr<int64_t>()[rows[i]] = best[i];
-    if (s.loss_labels[i] < 0) continue;
-    result.numerator += batch.weights[rows[i]] * s.losses[i];
-    result.denominator += batch.weights[rows[i]];
-    ++result.labels;
-  }
-  result.loss = result.numerator / result.denominator;
-  return result;
+std::vector<double> Drafter::expected_acceptance(const BlockBatch& batch,
+                                                 const at::Tensor& whole_head) {
+  return state_->loss.expected_acceptance(state_->final, batch, whole_head);
 }
 
 NamedTensors initial_parameters(const DrafterConfig& config, int64_t seed) {

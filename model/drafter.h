@@ -8,19 +8,11 @@
 
 #include "kernels/named_tensors.h"
 #include "model/block_batch.h"
+#include "model/block_loss.h"
 #include "record/drafter_config.h"
+#include "record/loss_config.h"
 
 namespace draftlab {
-
-struct LossResult {
-  double loss = 0;  // sum(weight * CE) / sum(weight), nats
-  double numerator = 0;
-  double denominator = 0;  // sum of weights
-  int64_t labels = 0;      // supervised labels with a weight above 0
-  // Of loss_and_gradients(): until the loss is known, and with it its gradient for the last hidden
-  // states, which the same kernel computes. The rest of the call is the backward pass.
-  double forward_seconds = 0;
-};
 
 // A DFlash 1 drafter (z-lab/dflash, SpecForge; docs/drafter.md): forward, and the gradients of the
 // loss by hand, without autograd. float32 or float64 throughout, the dtype of `embedding`.
@@ -30,16 +22,16 @@ class Drafter {
  public:
   // embedding [V, H]; head [V_d, H]: rows of the target's head in draft-vocabulary order. Neither
   // is trained.
-  Drafter(const DrafterConfig& config, at::Tensor embedding, at::Tensor head);
+  Drafter(const DrafterConfig& config, at::Tensor embedding, at::Tensor head,
+          const LossConfig& loss = {});
   ~Drafter();
   const DrafterConfig& config() const;
 
   // Final normed hidden states [N*B, H] of all rows. `parameters` as parameter_shapes(config).
   at::Tensor forward(const NamedTensors& parameters, const BlockBatch& batch);
 
-  // The "dflash" loss and its gradient for every parameter, written into `gradients` (made on first
-  // use, reused after). The head is computed on supervised rows only, in chunks. Throws Error if
-  // the batch has no supervised label.
+  // The loss and its gradient for every parameter, written into `gradients` (made on first use,
+  // reused after). A batch without a label leaves them as they are: has_gradient() is false.
   LossResult loss_and_gradients(const NamedTensors& parameters, const BlockBatch& batch,
                                 NamedTensors& gradients);
 
@@ -47,6 +39,9 @@ class Drafter {
   // greedy draft-vocabulary id [N*B] int64 on the CPU (ties: the lowest id; -1 in slot 0).
   LossResult loss_and_argmax(const NamedTensors& parameters, const BlockBatch& batch,
                              at::Tensor& argmax);
+
+  // Of the last forward pass: BlockLoss::expected_acceptance() of each row [N*B].
+  std::vector<double> expected_acceptance(const BlockBatch& batch, const at::Tensor& whole_head);
 
   // Of the last forward pass: each layer's largest attention score by query head [nh], hd^-0.5
   // included; undefined for a layer without scores. What QK-clip looks at.

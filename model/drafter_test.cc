@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "base/json.h"
 #include "kernels/frozen_head_loss.h"
 #include "source_dir.h"
@@ -21,7 +20,6 @@ namespace draftlab {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 // ---- Golden values of SpecForge's classes ----
 
@@ -294,16 +292,23 @@ TEST(Drafter, LossAndArgmaxAreThoseOfTheWholeLogits) {
   }
 }
 
-TEST(Drafter, ABatchWithoutALabelIsAnError) {
-  Problem problem = problems()[0];
-  std::fill(problem.batch.labels.begin(), problem.batch.labels.end(), -1);
-  std::fill(problem.batch.weights.begin(), problem.batch.weights.end(), 0);
-  Drafter drafter(problem.config, problem.embedding, problem.head);
-  NamedTensors gradients;
-  EXPECT_THAT([&] { drafter.loss_and_gradients(problem.parameters, problem.batch, gradients); },
-              testing::ThrowsMessage<Error>(HasSubstr("no block has a supervised label")));
-  at::Tensor argmax;
-  EXPECT_TRUE(std::isnan(drafter.loss_and_argmax(problem.parameters, problem.batch, argmax).loss));
+TEST(Drafter, ABatchWithoutALabelTeachesNothingWhateverTheLoss) {
+  for (const char* loss : {"ce", "dpace", "kl"}) {
+    Problem problem = problems()[0];
+    std::fill(problem.batch.labels.begin(), problem.batch.labels.end(), -1);
+    Drafter drafter(problem.config, problem.embedding, problem.head, parse_loss(loss, "test"));
+    NamedTensors gradients;
+    const LossResult result =
+        drafter.loss_and_gradients(problem.parameters, problem.batch, gradients);
+    EXPECT_FALSE(result.has_gradient());
+    EXPECT_EQ(result.labels, 0);
+    EXPECT_TRUE(std::isnan(result.loss) && std::isnan(result.cross_entropy));
+    EXPECT_TRUE(gradients.empty()) << "nothing was written";
+    at::Tensor argmax;
+    const LossResult evaluated = drafter.loss_and_argmax(problem.parameters, problem.batch, argmax);
+    EXPECT_TRUE(std::isnan(evaluated.loss));
+    EXPECT_EQ(evaluated.labels, 0);
+  }
 }
 
 TEST(InitialParameters, AreAPureFunctionOfConfigAndSeedTensorByTensor) {

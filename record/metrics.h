@@ -15,9 +15,11 @@ namespace draftlab {
 struct StepRow {
   int64_t step = 0;
   int64_t tokens = 0;        // supervised label tokens so far, this step included
-  double loss = 0;           // of the batch, before the update, in nats per weighted label
+  double loss = 0;           // the training loss of the batch, before the update; of the usual one
+                             // in nats per weighted label. NaN: the batch had no label in the draft
+                             // vocabulary, and the step updated nothing
   double learning_rate = 0;  // base rate times the schedule
-  double gradient_norm = 0;  // global, before clipping
+  double gradient_norm = 0;  // global, before clipping; 0 without a label
   bool clipped = false;
   double data_seconds = 0, model_seconds = 0, optimizer_seconds = 0;
 };

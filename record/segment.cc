@@ -23,6 +23,7 @@ TrainingConfig read_training(Fields& fields) {
   config.warmup = fields.number("warmup", config.warmup);
   config.clip = fields.number("clip", config.clip);
   config.gamma = fields.number("gamma", config.gamma);
+  if (fields.has("loss")) config.loss = parse_loss(fields.any("loss"), fields.where("loss"));
   config.labels = fields.text("labels", config.labels);
   config.device = fields.text("device", config.device);
   config.threads = fields.integer("threads", config.threads);
@@ -53,11 +54,14 @@ SplitConfig read_split(Fields& fields) {
 }
 
 JsonObject to_json(const TrainingConfig& config) {
-  return {{"steps", config.steps},     {"sequences_per_step", config.sequences_per_step},
-          {"anchors", config.anchors}, {"schedule", config.schedule},
-          {"warmup", config.warmup},   {"clip", config.clip},
-          {"gamma", config.gamma},     {"labels", config.labels},
-          {"device", config.device},   {"threads", config.threads}};
+  JsonObject object{{"steps", config.steps},     {"sequences_per_step", config.sequences_per_step},
+                    {"anchors", config.anchors}, {"schedule", config.schedule},
+                    {"warmup", config.warmup},   {"clip", config.clip},
+                    {"gamma", config.gamma},     {"labels", config.labels},
+                    {"device", config.device},   {"threads", config.threads}};
+  // Left out where it is the usual one, so that ids from before there was a choice stay valid.
+  if (config.loss != LossConfig{}) object["loss"] = to_json(config.loss);
+  return object;
 }
 
 EvaluationConfig evaluation_from_json(const Json& value, const std::string& where) {

@@ -37,6 +37,7 @@ JsonObject to_json(const StoreFacts& facts) {
     if (facts.*count.field) object[count.key] = *(facts.*count.field);
   }
   if (facts.looped_share) object["looped_share"] = *facts.looped_share;
+  if (facts.final_hidden) object["final_hidden"] = true;
   return object;
 }
 
@@ -50,6 +51,7 @@ StoreFacts store_facts_from_json(const Json& value, const std::string& where) {
     if (fields.has(count.key)) facts.*count.field = fields.integer(count.key);
   }
   if (fields.has("looped_share")) facts.looped_share = fields.number("looped_share");
+  if (fields.has("final_hidden")) facts.final_hidden = fields.boolean("final_hidden");
   fields.finish();
   return facts;
 }

@@ -20,6 +20,7 @@ struct StoreFacts {
   std::optional<int64_t> target_layers, hidden_size, vocab_size;  // of the target
   std::optional<int64_t> records, tokens, response_tokens;        // sequences; all of their tokens
   std::optional<double> looped_share;                             // of responses
+  bool final_hidden = false;  // it keeps the target's final hidden states
 
   bool operator==(const StoreFacts&) const = default;
 };

@@ -122,6 +122,7 @@ std::string step_identity(const SegmentConfig& config) {
                               {"sequences_per_step", config.training.sequences_per_step},
                               {"anchors", config.training.anchors},
                               {"clip", config.training.clip > 0},
+                              {"loss", to_json(config.training.loss)},
                               {"device", config.training.device},
                               {"threads", config.training.threads},
                               {"routing", std::move(routing)},

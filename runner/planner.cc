@@ -30,6 +30,16 @@ DrafterConfig fitting_drafter(const SweepArm& arm, const PlannedStore& store) {
   return drafter;
 }
 
+void check_loss(const SweepArm& arm, const PlannedStore& store) {
+  if (store.facts.final_hidden || !arm.training.loss.needs_target()) return;
+  throw Error(arm.training_where + ".loss",
+              "'" + loss_text(arm.training.loss) +
+                  "' compares with the target's own distribution, which the store " +
+                  store.folder.string() +
+                  " does not keep; build a store with \"final_hidden\": true in its specification, "
+                  "or train with ce or dpace");
+}
+
 void check_split(const Sweep& sweep, const PlannedStore& store, std::vector<std::string>& notices) {
   const SplitConfig& split = sweep.split;
   for (const SweepArm& arm : sweep.arms) {
@@ -91,6 +101,7 @@ PlanRecord make_phase(const Sweep& sweep, const PlannedStore& store,
   std::unordered_map<std::string, std::string> first_run;  // of a last segment's id
   std::unordered_set<std::string> names;
   for (const SweepArm& arm : sweep.arms) {
+    check_loss(arm, store);
     const DrafterConfig drafter = fitting_drafter(arm, store);
     const std::vector<ParameterShape> shapes = parameter_shapes(drafter);
     for (const ArmPoint& point : arm.points) {

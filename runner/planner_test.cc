@@ -132,6 +132,26 @@ TEST(Planner, ASweepThatDoesNotFitTheStoreIsAnErrorAtItsKey) {
               StartsWith(file + "drafter.hiden_size: is not a known key"));
 }
 
+TEST(Planner, ALossOfDistributionsNeedsAStoreThatKeepsFinalHiddenStates) {
+  const std::string own =
+      R"({"name": "kl", "optimizer": {"kind": "adamw"}, "training": {"loss": "kl"}})";
+  PlannedStore store = example_store();
+  const auto plan = [&](const std::string& pointer, const std::string& value) {
+    return make_plan(example_sweep({{pointer, value}}), store);
+  };
+  EXPECT_THAT(message_of([&] { plan("/arms/1", own); }),
+              StartsWith("/sweeps/example.json: arms[1].training.loss: 'kl' compares with the "
+                         "target's own distribution, which the store /sweeps/store does not keep; "
+                         "build a store with \"final_hidden\": true"));
+  EXPECT_THAT(message_of([&] { plan("/training/loss", R"({"ce": 0.9, "tv": 0.1})"); }),
+              StartsWith("/sweeps/example.json: training.loss: '0.9 ce + 0.1 tv'"));
+  plan("/training/loss", R"("dpace")");
+  store.facts.final_hidden = true;
+  const PlanRecord planned = plan("/arms/1", own);
+  EXPECT_EQ(planned.segments[0].config.training.loss, LossConfig{});
+  EXPECT_TRUE(planned.segments[1].config.training.loss.needs_target());
+}
+
 TEST(Planner, UnusedSequencesAreNoticed) {
   EXPECT_THAT(example_plan({{"/split/held_out", "1"}}).notices,
               ElementsAre("the split uses 9 of the store's 10 sequences"));

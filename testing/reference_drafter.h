@@ -16,6 +16,10 @@
 // try it with.
 namespace draftlab {
 
+// Which context rows a sliding layer sees from slot o of a block with anchor a: from a + o - (W - 1)
+// on (ours), or from a - W on (speculators).
+enum class WindowRule { kSpecForge, kSpeculators };
+
 inline at::Tensor reference_norm(const at::Tensor& x, const at::Tensor& weight, double eps) {
   return weight * (x * (x.square().mean(-1, true) + eps).rsqrt());
 }
@@ -39,7 +43,8 @@ struct ReferenceLayer {
 
 // `rows`: the context c, then the normed block rows. With a dense mask.
 inline at::Tensor reference_attention(const DrafterConfig& config, const ReferenceLayer& w,
-                                      const BlockBatch& batch, const at::Tensor& rows) {
+                                      const BlockBatch& batch, const at::Tensor& rows,
+                                      WindowRule rule) {
   const double eps = config.rms_norm_eps;
   const int64_t context = batch.sequence_begin.back(), B = batch.block_size;
   const int64_t M = batch.blocks() * B, nh = config.layer_option("num_attention_heads"),
@@ -57,13 +62,15 @@ inline at::Tensor reference_attention(const DrafterConfig& config, const Referen
         .copy_(at::arange(B) + batch.block_anchor[n]);
 
   const bool sliding = config.layer_types[w.layer] == "sliding_attention";
+  const int64_t window = sliding ? config.layer_option("sliding_window") : 0;
   at::Tensor mask = at::zeros({M, context + M}, at::kBool);
   for (int64_t row = 0; row < M; ++row) {
     const int64_t n = row / B, o = row % B, a = batch.block_anchor[n];
     for (int64_t j = 0; j < context; ++j) {
       const int64_t position = positions[j].item<int64_t>();
       if (owner[j].item<int64_t>() != batch.block_sequence[n] || position >= a) continue;
-      if (sliding && position < a + o - (config.layer_option("sliding_window") - 1)) continue;
+      const int64_t first = rule == WindowRule::kSpecForge ? a + o - (window - 1) : a - window;
+      if (sliding && position < first) continue;
       mask[row][j] = true;
     }
     mask[row].slice(0, context + n * B, context + (sliding ? row + 1 : (n + 1) * B)).fill_(true);
@@ -146,7 +153,8 @@ inline at::Tensor reference_gated_delta_net(const DrafterConfig& config, const R
 
 // The final normed states [N*B, H].
 inline at::Tensor reference_hidden(const DrafterConfig& config, const NamedTensors& p,
-                                   const at::Tensor& embedding, const BlockBatch& batch) {
+                                   const at::Tensor& embedding, const BlockBatch& batch,
+                                   WindowRule rule = WindowRule::kSpecForge) {
   const double eps = config.rms_norm_eps;
   const at::Tensor c =
       reference_norm(batch.context.matmul(p.at("fc.weight").t()), p.at("hidden_norm.weight"), eps);
@@ -156,7 +164,7 @@ inline at::Tensor reference_hidden(const DrafterConfig& config, const NamedTenso
     const at::Tensor rows = at::cat({c, reference_norm(h, w("input_layernorm.weight"), eps)});
     h = h + (config.layer_types[i] == "gated_delta_net"
                  ? reference_gated_delta_net(config, w, batch, rows)
-                 : reference_attention(config, w, batch, rows));
+                 : reference_attention(config, w, batch, rows, rule));
     const at::Tensor y = reference_norm(h, w("post_attention_layernorm.weight"), eps);
     h = h +
         (at::silu(y.matmul(w("mlp.gate_proj.weight").t())) * y.matmul(w("mlp.up_proj.weight").t()))

@@ -18,7 +18,8 @@ struct Checkpoint {
   int64_t step = 0;
   int64_t tokens = 0;  // supervised labels so far
   double data_seconds = 0, model_seconds = 0, optimizer_seconds = 0;
-  double first_loss = 0;  // of step 1: what "exploding" is measured against
+  // Cross entropy of the first batch that had a label: what "exploding" is measured against.
+  double first_loss = 0;
   std::string data_hash;  // as in EvaluationRow
   std::string segment;    // the id of the segment that wrote it
   // Of metrics.jsonl when it was written: rows behind that are written anew by a resume.

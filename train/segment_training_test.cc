@@ -13,6 +13,7 @@
 #include "record/transfer.h"
 #include "testing/example_segments.h"
 #include "train/checkpoint.h"
+#include "train/trainer.h"
 
 namespace draftlab {
 namespace {
@@ -316,6 +317,48 @@ TEST_F(SegmentTraining, AnExplodingRunEndsAsDivergedAndKeepsItsNumbers) {
   EXPECT_EQ(metrics("exploding").steps.back().step, outcome.step + 1);
   EXPECT_EQ(train(segment, "exploding").step, outcome.step)
       << "a diverged segment never runs again";
+}
+
+TEST_F(SegmentTraining, AStepWithoutALabelIsCountedAndUpdatesNothing) {
+  SegmentConfig segment = config();
+  segment.drafter.draft_vocab_size = 3;
+  segment.routing = route(parameter_shapes(segment.drafter), segment.optimizer, {}, "test");
+  segment.training.sequences_per_step = segment.training.anchors = 1;
+  const SegmentTask task{segment_id(segment), segment, root_ / "store", 5};
+  make_folder(root_ / "no_label");
+  Trainer trainer(task, SegmentFolder(root_ / "no_label"));
+  int64_t without = 0;
+  for (int64_t step = 1; step <= 12; ++step) {
+    const std::string before = weights_hash(trainer.state().weights);
+    const int64_t tokens = trainer.state().tokens;
+    const TrainedStep trained = trainer.step(/*measured=*/true);
+    ASSERT_EQ(trained.divergence, "");
+    EXPECT_EQ(trainer.state().step, step);
+    const bool taught = trained.row.tokens > tokens;
+    without += !taught;
+    EXPECT_EQ(std::isnan(trained.row.loss), !taught);
+    EXPECT_EQ(trained.row.gradient_norm > 0, taught);
+    EXPECT_EQ(weights_hash(trainer.state().weights) == before, !taught || step == 12);
+    EXPECT_EQ(trained.updates.empty(), !taught);
+  }
+  EXPECT_GT(without, 2);
+  EXPECT_LT(without, 10);
+
+  // The same steps whatever the optimizer and the loss; a resumed run ends as one that was not.
+  const Outcome whole = train(segment, "no_label_whole");
+  EXPECT_EQ(whole.kind, OutcomeKind::kDone);
+  for (int life = 0; train(segment, "no_label_stopped", true).kind != OutcomeKind::kDone; ++life)
+    ASSERT_LT(life, 20);
+  EXPECT_EQ(
+      read_outcome(SegmentFolder(root_ / "segments/no_label_stopped").outcome())->weights_hash,
+      whole.weights_hash);
+  SegmentConfig other = segment;
+  other.optimizer = parse_optimizer_config(parse_json(R"({"kind": "adamw"})", "test"), "test");
+  other.routing = route(parameter_shapes(other.drafter), other.optimizer, {}, "test");
+  other.training.loss = parse_loss("dpace", "test");
+  EXPECT_EQ(train(other, "no_label_other").kind, OutcomeKind::kDone);
+  const Metrics a = metrics("no_label_whole"), b = metrics("no_label_other");
+  for (size_t i = 0; i < 12; ++i) EXPECT_EQ(a.steps[i].tokens, b.steps[i].tokens);
 }
 
 TEST_F(SegmentTraining, AnotherStoreThanThePlannedOneIsRefused) {

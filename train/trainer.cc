@@ -20,8 +20,8 @@
 namespace draftlab {
 namespace {
 
-// A batch loss above this multiple of the first one (or of a uniform guess, if that is larger) will
-// not come back: the run has exploded.
+// A batch whose cross entropy is above this multiple of the first one (or of a uniform guess, if
+// that is larger) will not come back: the run has exploded, whatever loss it trains on.
 constexpr double kExplosion = 5;
 
 void require_device(const std::string& device) {
@@ -58,7 +58,7 @@ Trainer::Trainer(const SegmentTask& task, const SegmentFolder& folder) : config_
   data_.emplace(config_, task.store_folder);
   const FrozenTensors& frozen = data_->frozen();
   drafter_.emplace(config_.drafter, frozen.embedding.to(device),
-                   data_->vocabulary().head_rows(frozen.head).to(device));
+                   data_->vocabulary().head_rows(frozen.head).to(device), config_.training.loss);
   for (auto& [name, weight] : state_.weights) weight = weight.to(device);
   optimizer_.emplace(config_.optimizer, config_.routing, state_.weights);
   if (!state_.optimizer.empty()) optimizer_->load_state(state_.optimizer);
@@ -73,18 +73,18 @@ TrainedStep Trainer::step(bool measured) {
   state_.data_hash = chained_hash(state_.data_hash, batch);
   row.data_seconds = watch.lap();
   const LossResult loss = drafter_->loss_and_gradients(state_.weights, batch, gradients_);
-  row.gradient_norm = clip_gradients(gradients_, config_.training.clip);
+  if (loss.has_gradient()) row.gradient_norm = clip_gradients(gradients_, config_.training.clip);
   row.model_seconds = watch.lap();
   row.loss = loss.loss;
   row.clipped = config_.training.clip > 0 && row.gradient_norm > config_.training.clip;
-  if (state_.step == 0) state_.first_loss = loss.loss;
+  if (loss.has_gradient() && state_.tokens == 0) state_.first_loss = loss.cross_entropy;
 
   const double schedule = schedule_factor(config_, state_.step);
   row.learning_rate = config_.optimizer.learning_rate() * schedule;
   row.step = state_.step + 1;
-  step.divergence = divergence(row);
+  if (loss.has_gradient()) step.divergence = divergence(row, loss);
   if (step.divergence.empty()) {
-    update(schedule, measured, step);
+    if (loss.has_gradient()) update(schedule, measured, step);
     state_.step += 1;
     state_.tokens += loss.labels;
   }
@@ -132,16 +132,18 @@ void Trainer::clip_queries_and_keys() {
   }
 }
 
-std::string Trainer::divergence(const StepRow& row) const {
+std::string Trainer::divergence(const StepRow& row, const LossResult& loss) const {
   const std::string at = " at step " + std::to_string(row.step);
   if (!std::isfinite(row.loss)) return "the training loss is " + number_text(row.loss) + at;
   if (!std::isfinite(row.gradient_norm))
     return "the gradient norm is " + number_text(row.gradient_norm) + at;
   const double uniform = std::log(static_cast<double>(config_.drafter.draft_vocab_size));
   const double limit = kExplosion * std::max(state_.first_loss, uniform);
-  if (row.loss > limit) {
-    return "the training loss is " + significant(row.loss, 4) + at + ", above " +
-           significant(limit, 4) + " (five times the loss of the first step or of a uniform guess)";
+  if (loss.cross_entropy > limit) {
+    const bool same = config_.training.loss == LossConfig{};
+    return std::string(same ? "the training loss is " : "the cross entropy of the batch is ") +
+           significant(loss.cross_entropy, 4) + at + ", above " + significant(limit, 4) +
+           " (five times the loss of the first step or of a uniform guess)";
   }
   return "";
 }

@@ -39,7 +39,8 @@ class Trainer {
   const std::vector<std::string>& notices() const { return notices_; }
 
   // Step number state().step + 1: batch, loss, gradients, clipping, update. `measured`: with what
-  // the update does to the weights, which is not on the clock.
+  // the update does to the weights, which is not on the clock. A batch without a label is a step
+  // that updates nothing.
   TrainedStep step(bool measured);
 
   // Weights and counters; the optimizer's state is in optimizer() alone.
@@ -53,7 +54,7 @@ class Trainer {
  private:
   void update(double schedule, bool measured, TrainedStep& step);
   void clip_queries_and_keys();
-  std::string divergence(const StepRow& row) const;
+  std::string divergence(const StepRow& row, const LossResult& loss) const;
 
   const SegmentConfig config_;
   Checkpoint state_;
