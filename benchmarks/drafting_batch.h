@@ -19,6 +19,7 @@ inline BlockBatch random_batch(const DrafterConfig& config, int64_t sequences, i
   BlockBatch batch;
   batch.block_size = config.block_size;
   batch.sequence_begin = {0};
+  int64_t targets = 0;  // rows of the target's final hidden states
   for (int64_t r = 0; r < sequences; ++r) {
     const std::vector<uint8_t> mask(length - config.block_size + 1, 1);
     const std::vector<int64_t> drawn = draw_anchors(mask, anchors, 1, r, 0);
@@ -26,16 +27,19 @@ inline BlockBatch random_batch(const DrafterConfig& config, int64_t sequences, i
       batch.block_sequence.push_back(r);
       batch.block_anchor.push_back(anchor);
       for (int64_t k = 0; k < config.block_size; ++k) {
+        batch.target_rows.push_back(k == 0 ? -1 : targets + anchor + k - 1 - drawn.front());
         batch.token_ids.push_back(k == 0 ? random.below(config.vocab_size) : config.mask_token_id);
         batch.labels.push_back(k == 0 ? -1 : random.below(config.draft_vocab_size));
         batch.weights.push_back(k == 0 ? 0 : 1);
       }
     }
     batch.sequence_begin.push_back(batch.sequence_begin.back() + drawn.back());
+    targets += drawn.back() + config.block_size - 1 - drawn.front();
   }
   at::manual_seed(1);
   batch.context =
       at::randn({batch.sequence_begin.back(), config.num_taps * config.hidden_size}, at::kFloat);
+  batch.target_hidden = at::randn({targets, config.hidden_size}, at::kFloat);
   return batch;
 }
 

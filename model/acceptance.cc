@@ -4,6 +4,30 @@
 
 namespace draftlab {
 
+ExpectedAcceptanceCounter::ExpectedAcceptanceCounter(int64_t block_size)
+    : slots_(block_size - 1, 0) {}
+
+void ExpectedAcceptanceCounter::add(std::span<const double> accepted) {
+  const size_t block_size = slots_.size() + 1;
+  assert(accepted.size() % block_size == 0);
+  for (size_t first = 0; first < accepted.size(); first += block_size) {
+    double product = 1;
+    for (size_t k = 1; k < block_size; ++k) {
+      product *= accepted[first + k];
+      slots_[k - 1] += accepted[first + k];
+      leading_ += product;
+    }
+    ++blocks_;
+  }
+}
+
+ExpectedAcceptance ExpectedAcceptanceCounter::result() const {
+  const auto blocks = static_cast<double>(blocks_);
+  ExpectedAcceptance result{slots_, 1 + leading_ / blocks};
+  for (double& slot : result.slots) slot /= blocks;
+  return result;
+}
+
 AcceptanceCounter::AcceptanceCounter(int64_t block_size)
     : block_size_(block_size), right_(block_size - 1, 0), prefix_(block_size - 1, 0) {}
 

@@ -41,4 +41,24 @@ class AcceptanceCounter {
   std::map<int64_t, Prompt> prompts_;
 };
 
+// What speculative sampling would accept of blocks whose slots k = 1..B-1 are accepted with the
+// probabilities a_k = sum of min(p, q), teacher-forced: as if the target's distributions stayed
+// those along the data's tokens whatever was accepted before. A NaN stays one.
+struct ExpectedAcceptance {
+  std::vector<double> slots;  // [B-1] mean over blocks of a_k
+  double length = 0;          // 1 + mean over blocks of the sum over k of a_1 ... a_k
+};
+
+class ExpectedAcceptanceCounter {
+ public:
+  explicit ExpectedAcceptanceCounter(int64_t block_size);
+  void add(std::span<const double> accepted);  // [N*B], slot 0 ignored
+  ExpectedAcceptance result() const;           // NaN if no block was added
+
+ private:
+  int64_t blocks_ = 0;
+  std::vector<double> slots_;  // [B-1] sums over blocks
+  double leading_ = 0;
+};
+
 }  // namespace draftlab

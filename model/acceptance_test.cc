@@ -76,5 +76,36 @@ TEST(Acceptance, OfNoBlocksIsNotANumber) {
   EXPECT_TRUE(std::isnan(AcceptanceCounter(3).result().acceptance_length));
 }
 
+TEST(ExpectedAcceptance, MultipliesAlongEachBlockBeforeItAverages) {
+  ExpectedAcceptanceCounter counter(3);
+  EXPECT_TRUE(std::isnan(counter.result().length));
+  counter.add(std::vector<double>{NAN, 0.5, 0.8});
+  counter.add(std::vector<double>{NAN, 1, 0, NAN, 0.25, 1});
+  const ExpectedAcceptance result = counter.result();
+  EXPECT_THAT(result.slots, ElementsAre(testing::DoubleEq(1.75 / 3), testing::DoubleEq(1.8 / 3)));
+  // 0.5 + 0.4, 1 + 0 and 0.25 + 0.25; the product of the means would give another number.
+  EXPECT_DOUBLE_EQ(result.length, 1 + 2.4 / 3);
+}
+
+TEST(ExpectedAcceptance, OfCertainSlotsItIsTheAcceptanceOfTheSameSlots) {
+  const std::vector<double> certain = {NAN, 1, 0, 1, NAN, 1, 1, 0, NAN, 0, 1, 1};
+  std::vector<int64_t> ids(12, 5), labels(12, 5);
+  for (size_t row = 0; row < 12; ++row) labels[row] = certain[row] == 1 ? 5 : 6;
+  ExpectedAcceptanceCounter expected(4);
+  expected.add(certain);
+  AcceptanceCounter counted(4);
+  counted.add(ids, labels, std::vector<int64_t>{0, 1, 2});
+  EXPECT_EQ(expected.result().slots, counted.result().slot_accuracy);
+  EXPECT_EQ(expected.result().length, counted.result().acceptance_length);
+}
+
+TEST(ExpectedAcceptance, ANotANumberStaysOne) {
+  ExpectedAcceptanceCounter counter(3);
+  counter.add(std::vector<double>{NAN, 0.5, NAN, NAN, 1, 1});
+  EXPECT_EQ(counter.result().slots[0], 0.75);
+  EXPECT_TRUE(std::isnan(counter.result().slots[1]));
+  EXPECT_TRUE(std::isnan(counter.result().length));
+}
+
 }  // namespace
 }  // namespace draftlab

@@ -27,6 +27,7 @@ void take_specification(const StoreSpecification& specification, SweepStore& sto
   facts.mask_token_id = specification.mask_token_id;
   facts.taps = specification.taps;
   facts.records = specification.prompts.count;
+  facts.final_hidden = specification.final_hidden;
   double prompt_tokens = 0;
   if (specification.target.format == "made_up") {
     facts.hidden_size = specification.target.made_up.hidden_size;
@@ -79,7 +80,12 @@ double SweepStore::tokens_per_sequence() const {
 double SweepStore::bytes(int64_t hidden_size) const {
   return static_cast<double>(tokens) *
          (kBytesPerToken +
-          2.0 * static_cast<double>(planned.facts.taps.size()) * static_cast<double>(hidden_size));
+          2.0 * static_cast<double>(planned.facts.taps.size()) * static_cast<double>(hidden_size)) +
+         final_hidden_bytes(hidden_size);
+}
+
+double SweepStore::final_hidden_bytes(int64_t hidden_size) const {
+  return planned.facts.final_hidden ? 2.0 * static_cast<double>(tokens * hidden_size) : 0;
 }
 
 SweepStore find_store(const Sweep& sweep, const fs::path& usual,

@@ -18,8 +18,10 @@ struct SweepStore {
       0;  // of prompts and responses; while it is not built: the most there can be, about
 
   double tokens_per_sequence() const;
-  // Bytes on disk; `hidden_size` for a target that is not known yet.
+  // Bytes on disk, and those of the final hidden states among them; `hidden_size` for a target that
+  // is not known yet.
   double bytes(int64_t hidden_size) const;
+  double final_hidden_bytes(int64_t hidden_size) const;
 };
 
 // Looks at the store that a sweep names; touches nothing. `chosen` is the user's --store; without

@@ -78,22 +78,28 @@ UpdateRow update_row(Fields& fields) {
 }
 
 JsonObject to_json(const EvaluationRow& row) {
-  return {{"row", "evaluation"},
-          {"step", row.step},
-          {"split", row.split},
-          {"tokens", row.tokens},
-          {"train_seconds", row.train_seconds},
-          {"loss", row.loss},
-          {"blocks", row.blocks},
-          {"prompts", row.prompts},
-          {"slot_accuracy", to_array(row.slot_accuracy)},
-          {"prefix_share", to_array(row.prefix_share)},
-          {"acceptance_length", row.acceptance_length},
-          {"acceptance_length_argmax", row.acceptance_length_argmax},
-          {"acceptance_length_per_prompt", row.acceptance_length_per_prompt},
-          {"prompt_blocks", JsonArray(row.prompt_blocks.begin(), row.prompt_blocks.end())},
-          {"prompt_matches", JsonArray(row.prompt_matches.begin(), row.prompt_matches.end())},
-          {"data_hash", row.data_hash}};
+  JsonObject object{
+      {"row", "evaluation"},
+      {"step", row.step},
+      {"split", row.split},
+      {"tokens", row.tokens},
+      {"train_seconds", row.train_seconds},
+      {"loss", row.loss},
+      {"blocks", row.blocks},
+      {"prompts", row.prompts},
+      {"slot_accuracy", to_array(row.slot_accuracy)},
+      {"prefix_share", to_array(row.prefix_share)},
+      {"acceptance_length", row.acceptance_length},
+      {"acceptance_length_argmax", row.acceptance_length_argmax},
+      {"acceptance_length_per_prompt", row.acceptance_length_per_prompt},
+      {"prompt_blocks", JsonArray(row.prompt_blocks.begin(), row.prompt_blocks.end())},
+      {"prompt_matches", JsonArray(row.prompt_matches.begin(), row.prompt_matches.end())},
+      {"data_hash", row.data_hash}};
+  if (!row.expected_acceptance.empty()) {
+    object["expected_acceptance"] = to_array(row.expected_acceptance);
+    object["expected_acceptance_length"] = row.expected_acceptance_length;
+  }
+  return object;
 }
 
 EvaluationRow evaluation_row(Fields& fields) {
@@ -110,6 +116,10 @@ EvaluationRow evaluation_row(Fields& fields) {
   row.acceptance_length = fields.number("acceptance_length");
   row.acceptance_length_argmax = fields.number("acceptance_length_argmax");
   row.acceptance_length_per_prompt = fields.number("acceptance_length_per_prompt");
+  if (fields.has("expected_acceptance")) {
+    row.expected_acceptance = numbers(fields, "expected_acceptance");
+    row.expected_acceptance_length = fields.number("expected_acceptance_length");
+  }
   row.prompt_blocks = integers_if_any(fields, "prompt_blocks");
   row.prompt_matches = integers_if_any(fields, "prompt_matches");
   row.data_hash = fields.text("data_hash", "");

@@ -42,6 +42,12 @@ struct EvaluationRow {
   double acceptance_length_argmax =
       0;  // 1 + mean leading matches against the target's greedy tokens
   double acceptance_length_per_prompt = 0;  // mean over prompts of their own mean (data labels)
+  // What speculative sampling would accept, teacher-forced, where the store keeps the target's
+  // final hidden states; else empty and NaN, and not written. a_k is the sum over the draft
+  // vocabulary of min(p, q), p the target's probabilities of slot k and q the drafter's.
+  std::vector<double> expected_acceptance = {};  // [B-1] mean over blocks of a_k
+  double expected_acceptance_length =
+      NAN;  // 1 + mean over blocks of a_1 + a_1 a_2 + a_1 a_2 a_3...
   // For each prompt its evaluated blocks and the sum of their leading matches (data labels), by
   // rising record: what an interval over prompts is made of. Only at the last step, else empty.
   std::vector<int64_t> prompt_blocks, prompt_matches;

@@ -62,6 +62,7 @@ class Parts {
     return list(values, [this](int64_t& value) { integer(value); });
   }
 
+  bool continues(std::string_view literal) const { return text_.starts_with(literal); }
   bool ends() const { return good_ && text_.empty(); }
 
  private:
@@ -143,7 +144,7 @@ bool read(Parts parts, UpdateRow& row) {
 }
 
 bool read(Parts parts, EvaluationRow& row) {
-  return parts.then("{\"acceptance_length\":")
+  parts.then("{\"acceptance_length\":")
       .number(row.acceptance_length)
       .then(",\"acceptance_length_argmax\":")
       .number(row.acceptance_length_argmax)
@@ -152,8 +153,14 @@ bool read(Parts parts, EvaluationRow& row) {
       .then(",\"blocks\":")
       .integer(row.blocks)
       .then(",\"data_hash\":")
-      .text(row.data_hash)
-      .then(",\"loss\":")
+      .text(row.data_hash);
+  if (parts.continues(",\"expected_acceptance\":")) {
+    parts.then(",\"expected_acceptance\":")
+        .numbers(row.expected_acceptance)
+        .then(",\"expected_acceptance_length\":")
+        .number(row.expected_acceptance_length);
+  }
+  return parts.then(",\"loss\":")
       .number(row.loss)
       .then(",\"prefix_share\":")
       .numbers(row.prefix_share)

@@ -47,6 +47,10 @@ class MetricsLine : public ::testing::Test {
       for (uint64_t i = random.below(4); i > 0; --i) row.slot_accuracy.push_back(number());
       for (uint64_t i = random.below(4); i > 0; --i) row.prompt_blocks.push_back(-7);
       row.prefix_share = {number(), number()};
+      if (random.below(2) == 1) {
+        row.expected_acceptance = {number(), number()};
+        row.expected_acceptance_length = number();
+      }
       row.acceptance_length = number();
       row.train_seconds = number();
       row.data_hash = "0123456789abcdef";
@@ -81,8 +85,9 @@ std::string printed(const Metrics& metrics) {
   for (const EvaluationRow& row : metrics.evaluations) {
     text += row.split + " " + row.data_hash + " ";
     add(row.step, row.tokens, row.train_seconds, row.loss, row.blocks, row.prompts,
-        row.acceptance_length, row.acceptance_length_argmax, row.acceptance_length_per_prompt);
-    for (const auto* values : {&row.slot_accuracy, &row.prefix_share}) {
+        row.acceptance_length, row.acceptance_length_argmax, row.acceptance_length_per_prompt,
+        row.expected_acceptance_length);
+    for (const auto* values : {&row.slot_accuracy, &row.prefix_share, &row.expected_acceptance}) {
       text += "[ ";
       for (const double value : *values) add(value);
     }

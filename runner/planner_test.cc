@@ -170,6 +170,7 @@ TEST(Planner, EverySweepFileOfTheProjectHasAPlan) {
     PlannedStore store = example_store();
     store.facts = {};
     store.facts.taps.resize(specification.at("taps").as_array().size());
+    store.facts.final_hidden = specification.as_object().contains("final_hidden");
     const PlanRecord plan = make_plan(sweep, store);
     EXPECT_THAT(plan.notices, ::testing::Not(::testing::Contains(HasSubstr("the same training"))))
         << sweep.name;

@@ -28,6 +28,11 @@ std::string describe(const StoreManifest& m) {
          line("target file",
               m.target_file.empty() ? "none: made up from its seed" : m.target_file) +
          line("taps", list(m.taps) + ": outputs of decoder layers counted from 0, " + m.tap_dtype) +
+         (m.final_hidden.empty()
+              ? ""
+              : line("final hidden",
+                     "kept behind the final norm, bf16: " + grouped(2 * m.hidden_size) +
+                         " bytes a token, " + grouped(m.final_hidden_bytes()) + " in all")) +
          line("mask token", std::to_string(m.mask_token_id)) +
          line("records", grouped(m.records()) + " in " +
                              grouped(static_cast<int64_t>(m.shards.size())) + " shards") +

@@ -98,7 +98,8 @@ StoreFacts StoreManifest::facts() const {
           .records = records(),
           .tokens = tokens(),
           .response_tokens = response_tokens(),
-          .looped_share = looped_share};
+          .looped_share = looped_share,
+          .final_hidden = !final_hidden.empty()};
 }
 
 std::string StoreManifest::hash() const {
@@ -112,25 +113,28 @@ std::filesystem::path manifest_file(const std::filesystem::path& store_folder) {
 }
 
 JsonObject to_json(const StoreManifest& m) {
-  return {{"format", kFormat},
-          {"version", kVersion},
-          {"specification", m.specification},
-          {"target_name", m.target_name},
-          {"target_architecture", m.target_architecture},
-          {"target_file", m.target_file},
-          {"target_sha256", m.target_sha256},
-          {"tokenizer_sha256", m.tokenizer_sha256},
-          {"target_layers", m.target_layers},
-          {"hidden_size", m.hidden_size},
-          {"vocab_size", m.vocab_size},
-          {"mask_token_id", m.mask_token_id},
-          {"taps", JsonArray(m.taps.begin(), m.taps.end())},
-          {"layer_id_convention", m.layer_id_convention},
-          {"final_norm_convention", m.final_norm_convention},
-          {"tap_dtype", m.tap_dtype},
-          {"responses", m.responses},
-          {"looped_share", m.looped_share},
-          {"shards", to_json(m.shards)}};
+  JsonObject object{{"format", kFormat},
+                    {"version", kVersion},
+                    {"specification", m.specification},
+                    {"target_name", m.target_name},
+                    {"target_architecture", m.target_architecture},
+                    {"target_file", m.target_file},
+                    {"target_sha256", m.target_sha256},
+                    {"tokenizer_sha256", m.tokenizer_sha256},
+                    {"target_layers", m.target_layers},
+                    {"hidden_size", m.hidden_size},
+                    {"vocab_size", m.vocab_size},
+                    {"mask_token_id", m.mask_token_id},
+                    {"taps", JsonArray(m.taps.begin(), m.taps.end())},
+                    {"layer_id_convention", m.layer_id_convention},
+                    {"final_norm_convention", m.final_norm_convention},
+                    {"tap_dtype", m.tap_dtype},
+                    {"responses", m.responses},
+                    {"looped_share", m.looped_share},
+                    {"shards", to_json(m.shards)}};
+  // Left out where there are none: such stores keep the hashes they had before there could be some.
+  if (!m.final_hidden.empty()) object["final_hidden"] = m.final_hidden;
+  return object;
 }
 
 StoreManifest manifest_from_json(const Json& value, const std::string& where) {
@@ -157,6 +161,7 @@ StoreManifest manifest_from_json(const Json& value, const std::string& where) {
   m.layer_id_convention = fields.text("layer_id_convention");
   m.final_norm_convention = fields.text("final_norm_convention");
   m.tap_dtype = fields.text("tap_dtype");
+  m.final_hidden = fields.text("final_hidden", "");
   m.responses = fields.text("responses");
   m.looped_share = fields.number("looped_share");
   for (const Json& shard : fields.array("shards")) {
@@ -169,6 +174,8 @@ StoreManifest manifest_from_json(const Json& value, const std::string& where) {
   require_one_of(m.layer_id_convention, {"output_of_layer"}, fields.where("layer_id_convention"));
   require_one_of(m.final_norm_convention, {"w"}, fields.where("final_norm_convention"));
   require_one_of(m.tap_dtype, {"bf16"}, fields.where("tap_dtype"));
+  if (fields.has("final_hidden"))
+    require_one_of(m.final_hidden, {"after_final_norm"}, fields.where("final_hidden"));
   require_at_least(m.hidden_size, 1, fields.where("hidden_size"));
   require_at_least(m.vocab_size, 1, fields.where("vocab_size"));
   require_between(m.mask_token_id, 0, m.vocab_size - 1, fields.where("mask_token_id"));

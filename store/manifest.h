@@ -45,8 +45,9 @@ struct StoreManifest {
   std::string layer_id_convention = "output_of_layer";
   std::string final_norm_convention = "w";  // the target's final norm multiplies by w (not 1 + w)
   std::string tap_dtype = "bf16";
-  std::string responses;    // "greedy" or "temperature 0.7 seed 1", for people
-  double looped_share = 0;  // of responses
+  std::string final_hidden;  // "after_final_norm", in bf16; "": not kept
+  std::string responses;     // "greedy" or "temperature 0.7 seed 1", for people
+  double looped_share = 0;   // of responses
   std::vector<ShardEntry> shards;
 
   int64_t records() const;
@@ -54,6 +55,9 @@ struct StoreManifest {
   int64_t response_tokens() const;
   int64_t bytes() const;
   StoreFacts facts() const;  // what others must know of it
+  int64_t tap_width() const { return static_cast<int64_t>(taps.size()) * hidden_size; }
+  int64_t final_hidden_width() const { return final_hidden.empty() ? 0 : hidden_size; }
+  int64_t final_hidden_bytes() const { return 2 * final_hidden_width() * tokens(); }
   // Identity of the data: SHA-256 of the canonical manifest without target_file (where it lies does
   // not change what it is). 64 hex digits.
   std::string hash() const;

@@ -56,8 +56,7 @@ StoreRecord StoreReader::record(int64_t index) {
     shard.file = std::move(file);
   }
   const int64_t local = index - shard.first_record;
-  return shard_record(*shard.file, local, shard.entry->records[local],
-                      static_cast<int64_t>(manifest_.taps.size()) * manifest_.hidden_size);
+  return shard_record(*shard.file, local, shard.entry->records[local], row_widths(manifest_));
 }
 
 }  // namespace draftlab

@@ -39,16 +39,22 @@ std::string shard_name(int64_t index) {
   return name;
 }
 
+RowWidths row_widths(const StoreManifest& manifest) {
+  return {manifest.tap_width(), manifest.final_hidden_width()};
+}
+
 std::string record_sha256(const StoreRecord& record) {
   Sha256 sum;
   sum.add(bytes_of(record.token_ids));
   sum.add(bytes_of(record.loss_mask));
   sum.add(bytes_of(record.target_argmax));
   sum.add(bytes_of(record.taps));
+  sum.add(bytes_of(record.final_hidden));
   return sum.hex();
 }
 
-Shard make_shard(int64_t index, const std::vector<StoredSequence>& sequences, int64_t tap_width) {
+Shard make_shard(int64_t index, const std::vector<StoredSequence>& sequences,
+                 const RowWidths& widths) {
   Shard shard;
   shard.entry.file = shard_name(index);
   std::map<std::string, SafetensorsEntry> tensors;
@@ -63,9 +69,12 @@ Shard make_shard(int64_t index, const std::vector<StoredSequence>& sequences, in
     add("token_ids", "I32", {length}, bytes_of(s.token_ids));
     add("loss_mask", "U8", {length}, bytes_of(s.loss_mask));
     add("target_argmax", "I32", {length}, bytes_of(s.target_argmax));
-    add("taps", "BF16", {length, tap_width}, bytes_of(s.taps));
+    add("taps", "BF16", {length, widths.taps}, bytes_of(s.taps));
+    if (widths.final_hidden > 0)
+      add("final_hidden", "BF16", {length, widths.final_hidden}, bytes_of(s.final_hidden));
     prompt_ids.push_back(Json(s.prompt_id));
-    const StoreRecord record{nullptr, s.token_ids, s.loss_mask, s.target_argmax, s.taps};
+    const StoreRecord record{nullptr,         s.token_ids, s.loss_mask,
+                             s.target_argmax, s.taps,      s.final_hidden};
     shard.entry.records.push_back(
         {s.prompt_id, length, s.prompt_length, s.looped, record_sha256(record)});
   }
@@ -78,7 +87,7 @@ Shard make_shard(int64_t index, const std::vector<StoredSequence>& sequences, in
 }
 
 StoreRecord shard_record(const SafetensorsFile& shard, int64_t index, const RecordEntry& entry,
-                         int64_t tap_width) {
+                         const RowWidths& widths) {
   const std::string where =
       shard.file().string() + ", record " + std::to_string(index) + " (" + entry.prompt_id + ")";
   StoreRecord record;
@@ -86,7 +95,11 @@ StoreRecord shard_record(const SafetensorsFile& shard, int64_t index, const Reco
   record.token_ids = view<int32_t>(shard, index, "token_ids", "I32", {entry.length}, where);
   record.loss_mask = view<uint8_t>(shard, index, "loss_mask", "U8", {entry.length}, where);
   record.target_argmax = view<int32_t>(shard, index, "target_argmax", "I32", {entry.length}, where);
-  record.taps = view<uint16_t>(shard, index, "taps", "BF16", {entry.length, tap_width}, where);
+  record.taps = view<uint16_t>(shard, index, "taps", "BF16", {entry.length, widths.taps}, where);
+  if (widths.final_hidden > 0) {
+    record.final_hidden = view<uint16_t>(shard, index, "final_hidden", "BF16",
+                                         {entry.length, widths.final_hidden}, where);
+  }
   return record;
 }
 

@@ -79,18 +79,21 @@ ResponseOptions parse_responses(const Json& value, const std::string& where) {
 
 // The parts that hold no path.
 JsonObject common_json(const StoreSpecification& s, JsonObject target, JsonObject prompts) {
-  return {{"name", s.name},
-          {"target", std::move(target)},
-          {"taps", JsonArray(s.taps.begin(), s.taps.end())},
-          {"mask_token_id", s.mask_token_id},
-          {"prompts", std::move(prompts)},
-          {"responses",
-           {{"max_tokens", s.responses.max_tokens},
-            {"temperature", s.responses.temperature},
-            {"seed", s.responses.seed},
-            {"cut_loops", s.responses.cut_loops}}},
-          {"sequences_per_shard", s.sequences_per_shard},
-          {"threads", s.threads}};
+  JsonObject object{{"name", s.name},
+                    {"target", std::move(target)},
+                    {"taps", JsonArray(s.taps.begin(), s.taps.end())},
+                    {"mask_token_id", s.mask_token_id},
+                    {"prompts", std::move(prompts)},
+                    {"responses",
+                     {{"max_tokens", s.responses.max_tokens},
+                      {"temperature", s.responses.temperature},
+                      {"seed", s.responses.seed},
+                      {"cut_loops", s.responses.cut_loops}}},
+                    {"sequences_per_shard", s.sequences_per_shard},
+                    {"threads", s.threads}};
+  // Left out where it is not so: stores from before there was a choice keep their hashes.
+  if (s.final_hidden) object["final_hidden"] = true;
+  return object;
 }
 
 JsonObject made_up_prompts_json(const PromptSource& p) {
@@ -177,6 +180,7 @@ StoreSpecification parse_store_specification(const Json& value, const std::strin
   if (fields.has("responses")) {
     s.responses = parse_responses(fields.any("responses"), fields.where("responses"));
   }
+  s.final_hidden = fields.boolean("final_hidden", s.final_hidden);
   s.sequences_per_shard = fields.integer("sequences_per_shard", s.sequences_per_shard);
   require_between(s.sequences_per_shard, 1, 4096, fields.where("sequences_per_shard"));
   s.threads = fields.integer("threads", s.threads);

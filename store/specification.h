@@ -48,6 +48,8 @@ struct StoreSpecification {
   int64_t mask_token_id = 0;
   PromptSource prompts;
   ResponseOptions responses;
+  // Keep the target's state behind its final norm too, from which its own probabilities follow.
+  bool final_hidden = false;
   // Also the batch of the decoding, and what a killed build loses at most.
   int64_t sequences_per_shard = 64;
   int64_t threads = 1;  // of the build; part of the identity, since it can change rounding

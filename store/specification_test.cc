@@ -68,6 +68,22 @@ TEST_F(Specification, TheResolvedTextReadsBackAsTheSame) {
   }
 }
 
+TEST_F(Specification, FinalHiddenIsSaidOnlyWhereItIsSo) {
+  const auto identity = [&](const std::string& text) {
+    return identity_json(parse(text), "target-hash", "prompts-hash");
+  };
+  const JsonObject usual = identity(kGguf);
+  EXPECT_FALSE(parse(kGguf).final_hidden);
+  EXPECT_FALSE(usual.contains("final_hidden"));
+  EXPECT_EQ(identity(with("\"name\"", "\"final_hidden\": false, \"name\"")), usual);
+  const std::string keeps = with("\"name\"", "\"final_hidden\": true, \"name\"");
+  EXPECT_TRUE(parse_store_specification(to_json(parse(keeps)), "y", "/").final_hidden);
+  EXPECT_THAT(differences(usual, identity(keeps)),
+              ElementsAre("final_hidden: nothing there, true here"));
+  expect_refused(with("\"name\"", "\"final_hidden\": 1, \"name\""),
+                 "x.json: final_hidden: must be true or false");
+}
+
 TEST_F(Specification, MistakesAreErrorsThatNameTheKey) {
   expect_refused(with("\"taps\"", "\"tabs\""), "x.json: taps: is missing");
   expect_refused(with("\"name\"", "\"extra\": 1, \"name\""), "x.json: extra: is not a known key");

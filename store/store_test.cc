@@ -127,6 +127,53 @@ TEST_F(Store, WhatIsWrittenReadsBackInManifestOrder) {
   EXPECT_DOUBLE_EQ(written.looped_share, 1.0 / 3);
 }
 
+// What a store that keeps them has in addition: one row of the hidden size a token.
+TEST_F(Store, FinalHiddenStatesAreARowATokenAndPartOfTheIdentity) {
+  const StoreManifest without = build();
+  EXPECT_FALSE(to_json(without).contains("final_hidden"));
+  EXPECT_THAT(StoreReader(folder_).record(0).final_hidden, IsEmpty());
+  EXPECT_THAT(describe_store(folder_), ::testing::Not(HasSubstr("final hidden")));
+  fs::remove_all(folder_);
+
+  StoreManifest keeps = header();
+  keeps.final_hidden = "after_final_norm";
+  const auto build_with = [&](uint16_t first) {
+    fs::remove_all(folder_);
+    StoreWriter writer(folder_, keeps, 1);
+    std::vector<StoredSequence> sequences = sequences_of(0);
+    for (StoredSequence& s : sequences) {
+      for (size_t i = 0; i < s.token_ids.size() * kHidden; ++i)
+        s.final_hidden.push_back(static_cast<uint16_t>(i + first));
+    }
+    writer.write_shard(0, sequences);
+    return writer.finish();
+  };
+  const StoreManifest manifest = build_with(3);
+  EXPECT_THAT(findings(), IsEmpty());
+  StoreReader reader(folder_);
+  EXPECT_EQ(reader.manifest().hash(), manifest.hash());
+  const StoreRecord record = reader.record(1);
+  ASSERT_EQ(record.final_hidden.size(), 6u * kHidden);
+  for (size_t i = 0; i < record.final_hidden.size(); ++i) EXPECT_EQ(record.final_hidden[i], i + 3);
+  EXPECT_EQ(manifest.final_hidden_bytes(), (5 + 6 + 7) * 2 * kHidden);
+  EXPECT_THAT(describe_store(folder_),
+              AllOf(HasSubstr("final hidden"), HasSubstr("8 bytes a token, 144 in all")));
+
+  flip_byte(shard(0), offset_of(0, "1.final_hidden"));
+  EXPECT_THAT(findings(),
+              ::testing::ElementsAre("shard_00000.safetensors, record 1: (p1) its bytes changed"));
+  EXPECT_NE(build_with(4).hash(), manifest.hash());
+  build_with(0x7f80 - 9);  // infinity at entry 9, which is in row 2
+  EXPECT_THAT(findings(), ::testing::Contains(HasSubstr(
+                              "the final hidden state is not a finite number at position 2")));
+
+  const std::string text = read_file(manifest_file(folder_));
+  replace_file(manifest_file(folder_),
+               std::string(text).replace(text.find("after_final_norm"), 5, "befor"));
+  EXPECT_THAT([&] { StoreReader again(folder_); },
+              ThrowsMessage<Error>(HasSubstr("final_hidden: 'befor_final_norm' is not known")));
+}
+
 TEST_F(Store, TheHashDependsOnTheDataAndNotOnWhereTheTargetLies) {
   StoreManifest manifest = build();
   const std::string hash = manifest.hash();

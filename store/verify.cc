@@ -1,5 +1,7 @@
 #include "store/verify.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -86,8 +88,7 @@ class ShardVerifier {
     const RecordEntry& expected = entry_.records[i];
     StoreRecord record;
     try {
-      record = shard_record(file, i, expected,
-                            static_cast<int64_t>(manifest_.taps.size()) * manifest_.hidden_size);
+      record = shard_record(file, i, expected, row_widths(manifest_));
     } catch (const Error& error) {
       return add(i, error.what());
     }
@@ -107,6 +108,11 @@ class ShardVerifier {
                  " is not a finite number at position " +
                  std::to_string(tap / manifest_.taps.size()));
       break;
+    }
+    const auto broken = std::ranges::find_if_not(record.final_hidden, is_finite_bf16);
+    if (broken != record.final_hidden.end()) {
+      add(i, "the final hidden state is not a finite number at position " +
+                 std::to_string((broken - record.final_hidden.begin()) / manifest_.hidden_size));
     }
   }
 

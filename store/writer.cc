@@ -50,8 +50,7 @@ StoreWriter::StoreWriter(const fs::path& folder, StoreManifest header, int64_t s
 }
 
 void StoreWriter::write_shard(int64_t index, const std::vector<StoredSequence>& sequences) {
-  const int64_t tap_width = static_cast<int64_t>(header_.taps.size()) * header_.hidden_size;
-  const Shard shard = make_shard(index, sequences, tap_width);
+  const Shard shard = make_shard(index, sequences, row_widths(header_));
   replace_file(folder_ / shard.entry.file, shard.bytes);
   finished_[index] = shard.entry;
   write_building();

@@ -89,6 +89,7 @@ StoreManifest manifest_header(const StoreSpecification& specification,
   m.vocab_size = config.vocab_size;
   m.mask_token_id = specification.mask_token_id;
   m.taps = specification.taps;
+  if (specification.final_hidden) m.final_hidden = "after_final_norm";
   m.responses = responses_text(specification.responses);
   if (m.taps.back() >= config.layers) {
     throw Error("taps", "layer " + std::to_string(m.taps.back()) +

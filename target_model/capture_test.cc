@@ -105,6 +105,31 @@ TEST_F(Capture, EveryRecordHoldsWhatTheTargetGivesForItsTokens) {
   }
 }
 
+TEST_F(Capture, FinalHiddenStatesGiveTheTargetsOwnDistributionAndChangeNothingElse) {
+  specification_.prompts.tokens = 12;
+  const StoreManifest without = capture_store(specification_, folder_ / "without");
+  specification_.final_hidden = true;
+  const StoreManifest manifest = capture_store(specification_, folder_ / "s");
+  EXPECT_NE(manifest.hash(), without.hash());
+  EXPECT_EQ(manifest.final_hidden, "after_final_norm");
+  EXPECT_EQ(manifest.bytes() - without.bytes() >= manifest.final_hidden_bytes(), true);
+  EXPECT_THAT(verify_store(folder_ / "s"), ::testing::IsEmpty());
+  const at::Tensor head = load_frozen(manifest).head;
+  StoreReader reader(folder_ / "s"), other(folder_ / "without");
+  for (int64_t i = 0; i < reader.size(); ++i) {
+    const StoreRecord record = reader.record(i), plain = other.record(i);
+    EXPECT_TRUE(std::ranges::equal(record.token_ids, plain.token_ids));
+    EXPECT_TRUE(std::ranges::equal(record.taps, plain.taps));
+    EXPECT_TRUE(plain.final_hidden.empty());
+    const std::vector<int32_t> ids(record.token_ids.begin(), record.token_ids.end());
+    const at::Tensor expected = forward(ids).logits.softmax(1);
+    const at::Tensor p =
+        tensor_of(record.final_hidden, record.entry->length).matmul(head.t()).softmax(1);
+    // Rounded to bf16, logits of about 4 move by a few hundredths.
+    EXPECT_LT((p - expected).abs().max().item<double>(), 3e-2) << i;
+  }
+}
+
 TEST_F(Capture, GreedyResponsesAreTheArgmaxOfTheirOwnPast) {
   specification_.responses.temperature = 0;
   specification_.responses.cut_loops = false;

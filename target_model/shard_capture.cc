@@ -31,6 +31,7 @@ ShardCapture::ShardCapture(Transformer& target, const StoreSpecification& specif
     : target_(target),
       specification_(specification),
       tap_width_(static_cast<int64_t>(specification.taps.size()) * target.config().hidden_size),
+      final_width_(specification.final_hidden ? target.config().hidden_size : 0),
       cache_(target.config(), capacities(prompts, specification.responses.max_tokens)) {
   for (size_t i = 0; i < prompts.size(); ++i) {
     const Prompt& prompt = prompts[i];
@@ -44,6 +45,7 @@ ShardCapture::ShardCapture(Transformer& target, const StoreSpecification& specif
     const int64_t room = s.prompt_length + specification.responses.max_tokens;
     s.target_argmax.resize(room);
     s.taps.resize(room * tap_width_);
+    s.final_hidden.resize(room * final_width_);
     sequences_.push_back(std::move(sequence));
   }
 }
@@ -58,6 +60,7 @@ std::vector<StoredSequence> ShardCapture::run(
     StoredSequence& s = sequence.stored;
     s.target_argmax.resize(s.token_ids.size());
     s.taps.resize(s.token_ids.size() * tap_width_);
+    s.final_hidden.resize(s.token_ids.size() * final_width_);
     stored.push_back(std::move(s));
   }
   return stored;
@@ -102,6 +105,8 @@ void ShardCapture::prefill() {
     for (size_t i = 1; i < sequences_.size(); ++i) {
       cache_.copy_prefix(0, static_cast<int64_t>(i), shared);
       std::copy_n(first.taps.begin(), shared * tap_width_, sequences_[i].stored.taps.begin());
+      std::copy_n(first.final_hidden.begin(), shared * final_width_,
+                  sequences_[i].stored.final_hidden.begin());
       std::copy_n(first.target_argmax.begin(), shared, sequences_[i].stored.target_argmax.begin());
     }
     progress_.prompt_seconds += watch.lap();
@@ -148,6 +153,11 @@ void ShardCapture::run_rows(const std::vector<TokenRow>& rows) {
           to_bf16(output.data_ptr<float>() + static_cast<int64_t>(r) * width, width, out);
         }
       });
+  for (size_t r = 0; final_width_ > 0 && r < rows.size(); ++r) {
+    to_bf16(
+        hidden.data_ptr<float>() + static_cast<int64_t>(r) * width, width,
+        sequences_[rows[r].sequence].stored.final_hidden.data() + rows[r].position * final_width_);
+  }
   const auto count = static_cast<int64_t>(rows.size());
   for (int64_t begin = 0; begin < count; begin += kLogitRows) {
     const int64_t size = std::min(kLogitRows, count - begin);

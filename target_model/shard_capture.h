@@ -53,7 +53,7 @@ class ShardCapture {
 
   Transformer& target_;
   const StoreSpecification& specification_;
-  int64_t tap_width_;
+  int64_t tap_width_, final_width_;  // final: 0 where it is not kept
   std::vector<Sequence> sequences_;
   KeyValueCache cache_;
   ShardProgress progress_;

@@ -84,7 +84,8 @@ std::string SmokeTest::numbers_of(const std::string& run_folder) {
     for (const EvaluationRow& row : metrics.evaluations) {
       text += run.name + ": evaluation " + std::to_string(row.step) + " " + row.split + " loss " +
               number_text(row.loss) + " acceptance " + number_text(row.acceptance_length) + " " +
-              number_text(row.acceptance_length_argmax) + "\n";
+              number_text(row.acceptance_length_argmax) + " expected " +
+              number_text(row.expected_acceptance_length) + "\n";
     }
   }
   return text;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/number_text.h"
 #include "record/events.h"
 #include "record/lives.h"
 #include "record/metrics.h"
@@ -190,6 +191,38 @@ TEST_F(SweepTest, RunsThatWereAloneAreNotTimedAgain) {
   EXPECT_EQ(run.status, 0) << run.output;
   EXPECT_THAT(run.output, Not(HasSubstr(" alone: ")));
   EXPECT_FALSE(fs::exists(segment_of(path("out"), 0).timing()));
+}
+
+TEST_F(SweepTest, EveryLossTrainsAndIsMeasuredAlike) {
+  const char* const file = DRAFTLAB_SOURCE_DIR "/sweeps/losses_smoke.json";
+  const Finished run = draftlab({"run", file, "--out", path("losses")});
+  ASSERT_EQ(run.status, 0) << run.output;
+  const RunFolder folder(path("losses"));
+  const PlanRecord plan = plan_of(path("losses"));
+  std::set<std::string> trained, first;
+  for (const PlannedSegment& segment : plan.segments) {
+    for (const LossTerm& term : segment.config.training.loss.terms) trained.insert(term.kind);
+    const EvaluationRow row =
+        read_metrics(SegmentFolder(folder, segment.id).metrics()).evaluations[0];
+    EXPECT_THAT(row.expected_acceptance, SizeIs(3));
+    first.insert(number_text(row.loss) + " " + number_text(row.expected_acceptance_length));
+  }
+  EXPECT_EQ(trained.size(), loss_kinds().size()) << "each loss is an arm";
+  EXPECT_THAT(first, SizeIs(1)) << "the same weights measure the same, whatever the loss";
+  EXPECT_THAT(read_file(folder.report_page()),
+              AllOf(HasSubstr("Not all arms train on one loss: cross entropy on ce"),
+                    HasSubstr("Training loss differs: ")));
+  EXPECT_THAT(read_file(folder.evaluations_csv()), HasSubstr("expected_acceptance_length"));
+
+  // A store without final hidden states is refused before anything runs.
+  const Finished refused = draftlab({"plan", write_sweep("kl.json", [](JsonObject& sweep) {
+                                       sweep["training"].as_object()["loss"] = "kl";
+                                     })});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.output, HasSubstr("training.loss: 'kl' compares with the target's own"));
+  EXPECT_THAT(draftlab({"plan", file}).output, HasSubstr("of final hidden states"));
+  EXPECT_THAT(draftlab({"store", "show", folder.store().string()}).output,
+              HasSubstr("64 bytes a token"));
 }
 
 TEST_F(SweepTest, ASwitchSharesWhatIsBeforeItAndAResumedArmEqualsTheUninterruptedOne) {

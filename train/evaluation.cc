@@ -19,13 +19,20 @@ EvaluationRow evaluate_drafter(Drafter& drafter, const NamedTensors& weights, Tr
                                std::span<const int64_t> records) {
   const int64_t block_size = drafter.config().block_size;
   AcceptanceCounter against_data(block_size), against_argmax(block_size);
+  ExpectedAcceptanceCounter expected(block_size);
+  const bool sampled = data.keeps_target_distributions();
+  at::Tensor whole_head;  // of the target
   double numerator = 0, denominator = 0;
   for (size_t begin = 0; begin < records.size(); begin += kSequencesPerBatch) {
     const auto part = records.subspan(begin, std::min(kSequencesPerBatch, records.size() - begin));
     const auto sequences = data.evaluation_sequences(part);
-    const BlockBatch batch = data.make_batch(sequences);
+    const BlockBatch batch = data.make_batch(sequences, sampled);
     at::Tensor argmax;
     const LossResult loss = drafter.loss_and_argmax(weights, batch, argmax);
+    if (sampled) {
+      if (!whole_head.defined()) whole_head = data.frozen().head.to(batch.context.device());
+      expected.add(drafter.expected_acceptance(batch, whole_head));
+    }
     numerator += loss.numerator;
     denominator += loss.denominator;
     argmax = argmax.cpu().contiguous();
@@ -48,6 +55,10 @@ EvaluationRow evaluate_drafter(Drafter& drafter, const NamedTensors& weights, Tr
   row.acceptance_length = acceptance.acceptance_length;
   row.acceptance_length_argmax = against_argmax.result().acceptance_length;
   row.acceptance_length_per_prompt = acceptance.acceptance_length_per_prompt;
+  if (sampled) {
+    row.expected_acceptance = expected.result().slots;
+    row.expected_acceptance_length = expected.result().length;
+  }
   row.prompt_blocks = acceptance.prompt_blocks;
   row.prompt_matches = acceptance.prompt_matches;
   return row;

@@ -32,6 +32,11 @@ void check(const StoreReader& store, const SegmentConfig& config) {
   agree("vocab_size", manifest.vocab_size, config.drafter.vocab_size);
   agree("the number of taps", static_cast<int64_t>(manifest.taps.size()), config.drafter.num_taps);
   agree("mask_token_id", manifest.mask_token_id, config.drafter.mask_token_id);
+  if (config.training.loss.needs_target() && manifest.final_hidden.empty()) {
+    throw Error(where, "keeps no final hidden states, which the loss '" +
+                           loss_text(config.training.loss) +
+                           "' needs; build it with \"final_hidden\": true");
+  }
 }
 
 // Drops the records in which no block fits.
@@ -97,7 +102,7 @@ BlockBatch TrainingData::training_batch(int64_t step) {
     sequences.push_back({record, draw_anchors(record.loss_mask, config_.training.anchors,
                                               config_.seeds.noise, index, visit.epoch)});
   }
-  return make_batch(sequences);
+  return make_batch(sequences, config_.training.loss.needs_target());
 }
 
 std::vector<AnchoredSequence> TrainingData::evaluation_sequences(std::span<const int64_t> indices) {
@@ -109,13 +114,17 @@ std::vector<AnchoredSequence> TrainingData::evaluation_sequences(std::span<const
   return sequences;
 }
 
-BlockBatch TrainingData::make_batch(std::span<const AnchoredSequence> sequences) const {
+BlockBatch TrainingData::make_batch(std::span<const AnchoredSequence> sequences,
+                                    bool target_distributions) const {
   const BlockOptions options{.block_size = config_.drafter.block_size,
                              .mask_token_id = config_.drafter.mask_token_id,
                              .gamma = config_.training.gamma,
-                             .labels = parse_label_source(config_.training.labels)};
+                             .labels = parse_label_source(config_.training.labels),
+                             .target_distributions = target_distributions};
   BlockBatch batch = make_block_batch(sequences, options, vocabulary_);
-  batch.context = batch.context.to(at::Device(config_.training.device));
+  const at::Device device(config_.training.device);
+  batch.context = batch.context.to(device);
+  if (target_distributions) batch.target_hidden = batch.target_hidden.to(device);
   return batch;
 }
 

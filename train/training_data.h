@@ -34,8 +34,12 @@ class TrainingData {
   // All evaluation blocks of these records, in order.
   std::vector<AnchoredSequence> evaluation_sequences(std::span<const int64_t> records);
 
-  // These blocks with the training labels; context on the training device.
-  BlockBatch make_batch(std::span<const AnchoredSequence> sequences) const;
+  // These blocks with the training labels, and, where they were asked for, the target's own
+  // distributions; tensors on the training device.
+  BlockBatch make_batch(std::span<const AnchoredSequence> sequences,
+                        bool target_distributions) const;
+  // Whether the store has the target's own distributions.
+  bool keeps_target_distributions() const { return !store_.manifest().final_hidden.empty(); }
 
   // The bigram chain of the training part on the held-out blocks, and how many held-out sequences
   // the training part has too.

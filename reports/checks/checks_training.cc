@@ -25,6 +25,10 @@ JsonObject training_identity(const Result& run) {
           {"device", training.device}};
 }
 
+JsonObject loss_identity(const Result& run) {
+  return {{"training loss", loss_text(run.config.training.loss)}};
+}
+
 JsonObject schedule_identity(const Result& run) {
   const TrainingConfig& training = run.config.training;
   return {{"training steps", training.steps},
@@ -105,8 +109,16 @@ bool takes_vectors(const Result& run) {
 }  // namespace
 
 Findings unequal_training(const Study& study) {
-  return disagreements(study, Severity::kRefuse, training_identity,
-                       "no sweep varies it on purpose; train all runs alike.");
+  Findings findings = disagreements(study, Severity::kRefuse, training_identity,
+                                    "no sweep varies it on purpose; train all runs alike.");
+  for (FairnessFinding& finding :
+       disagreements(study, Severity::kInform, loss_identity,
+                     "held-out loss and acceptance are the same measures for all runs, losses and "
+                     "gradient norms of the training are not, and each loss has a best rate of "
+                     "its own.")) {
+    findings.push_back(std::move(finding));
+  }
+  return findings;
 }
 
 Findings unequal_schedules(const Study& study) {

@@ -14,6 +14,16 @@ TEST_F(FairnessTest, F11UnequalTraining) {
   EXPECT_THAT(findings[0].arms, ElementsAre("Muon"));
 }
 
+TEST_F(FairnessTest, F11AnotherLossIsToldAndForbidsNothing) {
+  EXPECT_THAT(of("F11"), IsEmpty());
+  for (size_t i = 0; i < 3; ++i) run("Muon", i).config.training.loss = parse_loss("kl", "test");
+  const Findings findings = of("F11");
+  EXPECT_THAT(findings, ElementsAre(finding(kInform, "Training loss differs: ce in 3 runs such as",
+                                            "kl in 3 runs such as Muon")));
+  EXPECT_FALSE(refuses(findings[0], "AdamW", "Muon", false));
+  EXPECT_FALSE(refuses(findings[0], "AdamW", "Muon", true));
+}
+
 TEST_F(FairnessTest, F12UnequalSchedules) {
   run("Muon", 0).config.training.warmup = 0.5;
   EXPECT_THAT(of("F12"), ElementsAre(finding(kRefuse, "Warm-up differs: 0.04 in 5 runs")));

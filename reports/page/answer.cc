@@ -191,12 +191,30 @@ std::string tie_sentence(const Study& study) {
          (arms.size() == 1 ? "it is" : "they are") + " shown at a good one.";
 }
 
+// What each arm trains on, where that differs; else "".
+std::string losses_sentence(const Study& study) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> arms_of;  // by loss
+  for (const Result& run : study.results) {
+    const std::string loss = loss_text(run.config.training.loss);
+    auto group = std::ranges::find(arms_of, loss, [](const auto& each) { return each.first; });
+    if (group == arms_of.end()) group = arms_of.insert(group, {loss, {}});
+    if (std::ranges::count(group->second, run.arm) == 0) group->second.push_back(run.arm);
+  }
+  if (arms_of.size() < 2) return "";
+  std::vector<std::string> parts;
+  for (const auto& [loss, arms] : arms_of) parts.push_back(joined(arms) + " on " + loss);
+  return "Not all arms train on one loss: " + listed(parts) +
+         ". Held-out loss and acceptance are the same measures for all of them.";
+}
+
 }  // namespace
 
 std::vector<Statement> answer(const Study& study) {
   const Summary& summary = study.summary;
   std::vector<Statement> statements;
   if (study.results.empty()) return statements;
+  if (const std::string losses = losses_sentence(study); !losses.empty())
+    statements.push_back({"Training loss", losses});
   std::set<std::string> told;
   for (Measure measure : {Measure::kAcceptanceLength, Measure::kLoss}) {
     const std::string topic = capitalized(kind_of(measure).name);

@@ -46,6 +46,21 @@ TEST_F(AnswerTest, NamesTheLeaderTheDifferenceItsIntervalAndTheSeeds) {
       "0.0011).");
 }
 
+TEST_F(AnswerTest, NamesTheLossesWhereArmsDifferInThem) {
+  Study s = study();
+  EXPECT_EQ(sentence(s, "Training loss"), "(no such topic)");
+  for (Result& result : s.results) {
+    if (result.arm == "Muon")
+      result.config.training.loss = parse_loss(JsonObject{{"kl", 0.5}, {"ce", 0.5}}, "test");
+  }
+  s.findings = check(s);
+  EXPECT_EQ(sentence(s, "Training loss"),
+            "Not all arms train on one loss: AdamW on ce; Muon on 0.5 ce + 0.5 kl. Held-out loss "
+            "and acceptance are the same measures for all of them.");
+  EXPECT_THAT(sentence(s, "Acceptance length at equal steps"), HasSubstr("0.120 above AdamW"))
+      << "and they are compared";
+}
+
 TEST_F(AnswerTest, EqualSecondsCanTurnTheOrderAround) {
   Study s = study();
   for (Result& result : s.results) result.config.training.schedule = "constant";

@@ -52,6 +52,7 @@ std::string training_fact(const TrainingConfig& training) {
                      counted(training.anchors, "anchor") + " each, " + training.schedule +
                      " schedule, labels from the ";
   text += training.labels == "argmax" ? "target's greedy choice" : "data";
+  if (training.loss != LossConfig{}) text += ", loss " + loss_text(training.loss);
   return text + ", on " + training.device + " with " + counted(training.threads, "thread");
 }
 

@@ -23,6 +23,7 @@ bool same_numbers(const EvaluationRow& a, const EvaluationRow& b) {
          a.prefix_share == b.prefix_share && same(a.acceptance_length, b.acceptance_length) &&
          same(a.acceptance_length_argmax, b.acceptance_length_argmax) &&
          same(a.acceptance_length_per_prompt, b.acceptance_length_per_prompt) &&
+         same(a.expected_acceptance_length, b.expected_acceptance_length) &&
          same_prompts(a, b) && a.data_hash == b.data_hash;
 }
 

@@ -174,6 +174,23 @@ std::string evaluations_csv(const std::vector<Result>& results) {
   for (size_t k = 0; k < slots; ++k) {
     columns.push_back(of_slot("prefix_" + std::to_string(k + 1) + "_share", &Row::prefix_share, k));
   }
+  // Only where some store keeps what it takes to know them.
+  const bool sampled = std::ranges::any_of(results, [](const Result& run) {
+    return std::ranges::any_of(run.held_out,
+                               [](const Row& row) { return !row.expected_acceptance.empty(); });
+  });
+  if (sampled) {
+    columns.emplace_back("expected_acceptance_length",
+                         [](const Evaluation& e) -> std::optional<double> {
+                           if (e.held_out == nullptr || e.held_out->expected_acceptance.empty())
+                             return std::nullopt;
+                           return e.held_out->expected_acceptance_length;
+                         });
+    for (size_t k = 0; k < slots; ++k) {
+      columns.push_back(of_slot("slot_" + std::to_string(k + 1) + "_expected_acceptance",
+                                &Row::expected_acceptance, k));
+    }
+  }
   const std::vector<EvaluationColumn> more = {
       of_row("acceptance_length_per_prompt", val, &Row::acceptance_length_per_prompt),
       of_row("blocks", val, &Row::blocks),

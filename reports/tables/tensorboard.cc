@@ -28,6 +28,11 @@ void add_events(const Metrics& metrics, double start, int64_t& last_step, double
                            {{loss, evaluation->loss},
                             {length, evaluation->acceptance_length},
                             {argmax, evaluation->acceptance_length_argmax}});
+      if (!evaluation->expected_acceptance.empty()) {
+        file += scalar_event(
+            start + evaluation->train_seconds, evaluation->step,
+            {{split + "expected_acceptance_length", evaluation->expected_acceptance_length}});
+      }
     }
   };
   for (const StepRow& row : metrics.steps) {
