@@ -108,8 +108,26 @@ TEST_F(File, ALockIsHeldOnceAndFreedWhenItsHolderDies) {
   FileLock lock(file);
 }
 
-TEST(Hash, MatchesThePublishedValueOfTheEmptyText) {
+// Values of FIPS 180-2: the empty text, "abc", and a million times "a".
+TEST(Hash, MatchesThePublishedValuesHoweverTheBytesAreAdded) {
   EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  Sha256 parts;
+  parts.add("a");
+  parts.add("bc");
+  EXPECT_EQ(parts.hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(sha256_base64("abc"), "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
+}
+
+TEST_F(File, TheHashOfAFileIsThatOfAllItsBytes) {
+  std::string bytes(3 << 20, 'a');
+  for (const size_t size : {size_t{0}, size_t{1000000}, size_t{1} << 20, bytes.size()}) {
+    replace_file(folder_ / "x", std::string_view(bytes).substr(0, size));
+    EXPECT_EQ(sha256_hex_of_file(folder_ / "x"),
+              sha256_hex(std::string_view(bytes).substr(0, size)))
+        << size;
+  }
+  EXPECT_EQ(sha256_hex(std::string(1000000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/number_text.h"
 
 namespace draftlab {
@@ -94,6 +95,58 @@ TEST(Fields, MissingAndMistypedKeysAreErrorsWithTheirPath) {
 TEST(Fields, AZeroIsKeptAndNotReplacedByTheFallback) {
   const Json value = parse_json(R"({"weight_decay": 0.0})", "s.json");
   EXPECT_EQ(Fields(value, "s.json").number("weight_decay", 0.1), 0.0);
+}
+
+TEST(Fields, KeysThatWereAskedForMayBeAbsentAndOthersMayNot) {
+  const Json value = parse_json(R"({"a": 1, "b": 2})", "s.json");
+  Fields all(value, "s.json");
+  EXPECT_TRUE(all.has("a"));
+  EXPECT_FALSE(all.has("c"));
+  EXPECT_EQ(all.integer("b", 7), 2);
+  EXPECT_EQ(all.integer("d", 7), 7);
+  all.finish();
+  Fields one(value, "s.json");
+  one.integer("a");
+  EXPECT_THAT(message_of([&] { one.finish(); }), HasSubstr("s.json: b: is not a known key"));
+}
+
+TEST(Fields, LinesAreVisitedInOrderWithTheirNumbersAndATornLastOneIsLeftOut) {
+  const std::filesystem::path file = std::filesystem::temp_directory_path() /
+                                     ("draftlab_json_lines_" + std::to_string(::getpid()));
+  replace_file(file, "{\"a\":1}\n2\n{\"a\":");
+  std::vector<std::string> seen;
+  for_each_json_line(file, [&](const Json& value, const std::string& where) {
+    seen.push_back(where + " " + canonical(value));
+  });
+  EXPECT_THAT(seen, ::testing::ElementsAre(file.string() + ", line 1 {\"a\":1}",
+                                           file.string() + ", line 2 2"));
+  std::filesystem::remove(file);
+}
+
+// The ends of a range belong to it, what lies just outside does not, and NaN lies in none.
+TEST(Ranges, HoldTheirEndsAndNoNaN) {
+  const double below = std::nextafter(1, 0), above = std::nextafter(2, 3);
+  const auto refused = [](auto check) { return message_of(check) != "(no error)"; };
+  EXPECT_FALSE(refused([] { require_at_least(1, 1, "x"); }));
+  EXPECT_TRUE(refused([&] { require_at_least(below, 1, "x"); }));
+  EXPECT_TRUE(refused([] { require_above(1, 1, "x"); }));
+  EXPECT_FALSE(refused([] { require_above(std::nextafter(1, 2), 1, "x"); }));
+  EXPECT_FALSE(refused([] { require_between(1, 1, 2, "x"); }));
+  EXPECT_FALSE(refused([] { require_between(2, 1, 2, "x"); }));
+  EXPECT_TRUE(refused([&] { require_between(below, 1, 2, "x"); }));
+  EXPECT_TRUE(refused([&] { require_between(above, 1, 2, "x"); }));
+  EXPECT_TRUE(refused([] { require_at_least(std::nan(""), 1, "x"); }));
+  EXPECT_TRUE(refused([] { require_above(std::nan(""), 1, "x"); }));
+  EXPECT_TRUE(refused([] { require_between(std::nan(""), 1, 2, "x"); }));
+  EXPECT_THAT(message_of([] {
+                require_one_of("c", {"a", "b"}, "x");
+              }),
+              HasSubstr("x: 'c' is not known; choose one of: a b"));
+}
+
+TEST(Fields, OnlyNotFiniteNumbersMayBeTexts) {
+  EXPECT_THAT(message_of([] { json_number(Json("1"), "x"); }), HasSubstr("must be a number"));
+  EXPECT_EQ(json_number(parse_json("18446744073709551615", "x"), "x"), 0x1p64);
 }
 
 }  // namespace

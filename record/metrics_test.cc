@@ -1,13 +1,26 @@
 #include "record/metrics.h"
 
 #include <gmock/gmock.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <boost/json/serialize.hpp>
 #include <cmath>
 #include <fstream>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "testing/every_field.h"
+
+namespace {
+int syncs = 0;
+}
+
+// Counts what the log asks the system to make last, in place of the C library's.
+extern "C" int fsync(int descriptor) {
+  ++syncs;
+  return static_cast<int>(::syscall(SYS_fsync, descriptor));
+}
 
 namespace draftlab {
 namespace {
@@ -96,23 +109,60 @@ TEST_F(MetricsFile, NotANumberSurvivesTheRoundTrip) {
   EXPECT_EQ(metrics.steps[0].gradient_norm, INFINITY);
 }
 
-TEST_F(MetricsFile, AnUpdateRowReadsBackAsItWasAdded) {
+TEST_F(MetricsFile, RowsAreWrittenAndSyncedOnceAtAFlush) {
+  MetricsLog log(file_, 0);
+  log.add(StepRow{.step = 1});
+  EXPECT_TRUE(steps().empty());
+  syncs = 0;
+  log.flush();
+  EXPECT_EQ(syncs, 1);
+  log.add(StepRow{.step = 2});
+  log.flush();
+  EXPECT_THAT(steps(), ElementsAre(1, 2));
+}
+
+// Also where rows have another order of keys than ours, which takes another way into the structure.
+TEST_F(MetricsFile, EveryFieldOfEveryRowReadsBack) {
+  const StepRow step = numbered(StepRow());
+  const UpdateRow update = numbered(UpdateRow());
+  const EvaluationRow evaluation = numbered(EvaluationRow{.slot_accuracy = {0, 0, 0},
+                                                          .prefix_share = {0, 0},
+                                                          .prompt_blocks = {0, 0},
+                                                          .prompt_matches = {0}});
   {
     MetricsLog log(file_, 0);
-    log.add(UpdateRow{7, "self_attn.q_proj", "muon", 2e-3, 4e-2, 0.97, 0.31});
+    log.add(step);
+    log.add(update);
+    log.add(evaluation);
     log.add(UpdateRow{.step = 7, .kind = "norm", .rule = "adamw", .update_rms = 1e-3});
     log.flush();
   }
-  const std::vector<UpdateRow> rows = read_metrics(file_).updates;
-  ASSERT_EQ(rows.size(), 2);
-  EXPECT_EQ(rows[0].step, 7);
-  EXPECT_EQ(rows[0].kind, "self_attn.q_proj");
-  EXPECT_EQ(rows[0].rule, "muon");
-  EXPECT_EQ(rows[0].update_rms, 2e-3);
-  EXPECT_EQ(rows[0].weight_rms, 4e-2);
-  EXPECT_EQ(rows[0].alignment, 0.97);
-  EXPECT_EQ(rows[0].deviation, 0.31);
-  EXPECT_TRUE(std::isnan(rows[1].alignment) && std::isnan(rows[1].deviation));
+  std::string reordered;
+  for_each_json_line(file_, [&](const Json& value, const std::string&) {
+    JsonObject object;
+    for (const auto& member : value.as_object())
+      if (member.key() != "row") object[member.key()] = member.value();
+    object["row"] = value.at("row");
+    reordered += boost::json::serialize(object) + "\n";
+  });
+  for (const std::string& text : {read_file(file_), reordered}) {
+    replace_file(file_, text);
+    const Metrics metrics = read_metrics(file_);
+    ASSERT_EQ(metrics.steps.size(), 1u);
+    EXPECT_EQ(field_texts(metrics.steps[0]), field_texts(step));
+    ASSERT_EQ(metrics.updates.size(), 2u);
+    EXPECT_EQ(field_texts(metrics.updates[0]), field_texts(update));
+    EXPECT_TRUE(std::isnan(metrics.updates[1].alignment));
+    EXPECT_TRUE(std::isnan(metrics.updates[1].deviation));
+    ASSERT_EQ(metrics.evaluations.size(), 1u);
+    EXPECT_EQ(field_texts(metrics.evaluations[0]), field_texts(evaluation));
+  }
+}
+
+TEST_F(MetricsFile, EveryFieldOfTheBaselinesReadsBack) {
+  const Baselines baselines = numbered(Baselines());
+  write_baselines(file_, baselines);
+  EXPECT_EQ(field_texts(read_baselines(file_)), field_texts(baselines));
 }
 
 TEST(LayerKind, IsTheNameWithoutItsLayerAndItsEnding) {

@@ -8,6 +8,8 @@
 #include "record/events.h"
 #include "record/outcome.h"
 #include "record/progress.h"
+#include "record/transfer.h"
+#include "testing/every_field.h"
 
 namespace draftlab {
 namespace {
@@ -38,17 +40,26 @@ TEST_F(Folder, TheLastCheckpointIsTheOneOfTheLargestStepAndHalfWrittenOnesDoNotC
   EXPECT_FALSE(SegmentFolder::checkpoint_step("step_00000000x.safetensors").has_value());
 }
 
-TEST_F(Folder, AnOutcomeReadsBack) {
-  EXPECT_FALSE(read_outcome(root_ / "outcome.json").has_value());
-  const Outcome written{
-      OutcomeKind::kDiverged, 7, "the loss is NaN", "", 1.5, 0.25, 1, 0.25, 1 << 20, "a", "", {}};
-  write_outcome(root_ / "outcome.json", written);
-  const Outcome read = read_outcome(root_ / "outcome.json").value();
-  EXPECT_EQ(read.kind, OutcomeKind::kDiverged);
-  EXPECT_EQ(read.step, 7);
-  EXPECT_EQ(read.reason, written.reason);
-  EXPECT_EQ(read.optimizer_seconds, 0.25);
-  EXPECT_EQ(read.peak_memory_bytes, 1 << 20);
+TEST_F(Folder, EveryFieldOfAnOutcomeReadsBackWhateverItsKind) {
+  const fs::path file = root_ / "outcome.json";
+  EXPECT_FALSE(read_outcome(file).has_value());
+  for (const OutcomeKind kind : {OutcomeKind::kDone, OutcomeKind::kDiverged, OutcomeKind::kFailed,
+                                 OutcomeKind::kInterrupted}) {
+    Outcome written = numbered(Outcome());
+    written.kind = kind;
+    write_outcome(file, written);
+    EXPECT_EQ(read_outcome(file)->kind, kind);
+    EXPECT_EQ(field_texts(*read_outcome(file)), field_texts(written));
+  }
+}
+
+TEST_F(Folder, EveryFieldOfATransferReadsBack) {
+  std::vector<TransferRow> rows(4);
+  rows = numbered(rows);
+  const char* const fates[] = {"carried", "converted", "reset", "dropped"};
+  for (size_t i = 0; i < rows.size(); ++i) rows[i].fate = fates[i];
+  write_transfer(root_ / "transfer.json", rows);
+  EXPECT_EQ(field_texts(read_transfer(root_ / "transfer.json")), field_texts(rows));
 }
 
 TEST_F(Folder, EventsPairStartsWithEnds) {
@@ -60,13 +71,9 @@ TEST_F(Folder, EventsPairStartsWithEnds) {
   log.end({.segment = "a", .end = 3, .outcome = "interrupted"});
   log.start({.segment = "a", .start = 4});
   log.end({.segment = "a", .end = 5, .outcome = "done"});
-  const auto events = read_events(file);
-  ASSERT_EQ(events.size(), 3u);
-  EXPECT_EQ(events[0].end, 3);
-  EXPECT_EQ(events[0].outcome, "interrupted");
-  EXPECT_EQ(events[0].threads, 2);
-  EXPECT_EQ(events[1].end, 0);
-  EXPECT_EQ(events[2].outcome, "done");
+  const std::vector<WorkerEvent> wanted = {
+      {"a", 1, 3, "interrupted", 2}, {"b", 2, 0, "", 1}, {"a", 4, 5, "done", 1}};
+  EXPECT_EQ(field_texts(read_events(file)), field_texts(wanted));
 }
 
 TEST_F(Folder, ATornEventIsCutSoThatTheNextOneIsReadAndNothingBeforeItIsLost) {
@@ -100,8 +107,9 @@ TEST_F(Folder, AnOutcomeWithAFlippedBitOrOfAnotherSegmentIsRefused) {
 
 TEST_F(Folder, ProgressThatCannotBeReadIsNoProgress) {
   EXPECT_FALSE(read_progress(root_ / "progress.json").has_value());
-  write_progress(root_ / "progress.json", {3, 10, 0.5});
-  EXPECT_EQ(read_progress(root_ / "progress.json")->step, 3);
+  const Progress progress = numbered(Progress());
+  write_progress(root_ / "progress.json", progress);
+  EXPECT_EQ(field_texts(*read_progress(root_ / "progress.json")), field_texts(progress));
   replace_file(root_ / "progress.json", "{");
   EXPECT_FALSE(read_progress(root_ / "progress.json").has_value());
 }

@@ -78,7 +78,7 @@ void compare_with_expected(const fs::path& folder) {
 }
 
 TEST_F(Safetensors, FilesThatCoverDtypesAndOddShapesReadAsExpected) {
-  compare_with_expected(DRAFTLAB_SOURCE_DIR "/../shared/data/safetensors_files");
+  compare_with_expected(DRAFTLAB_SOURCE_DIR "/tests/golden/safetensors");
 }
 
 TEST_F(Safetensors, FilesOfOtherSoftwareReadAsExpectedOrAreRefused) {

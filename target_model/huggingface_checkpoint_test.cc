@@ -1,5 +1,5 @@
-// A real, tiny model in two Hugging Face layouts against an independent forward pass, and what is
-// refused.
+// Tiny models in two Hugging Face layouts against independent forward passes, and what is refused:
+// one that is made up (tests/golden/tiny_llama), and a trained one where its files are.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <gmock/gmock.h>
@@ -19,14 +19,13 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-const fs::path kStories = DRAFTLAB_SOURCE_DIR "/../shared/data/stories260k";
+const fs::path kTiny = DRAFTLAB_SOURCE_DIR "/tests/golden/tiny_llama",
+               kStories = DRAFTLAB_SOURCE_DIR "/../shared/data/stories260k";
 
 class HuggingFace : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!fs::exists(kStories / "golden.json")) GTEST_SKIP() << kStories << " is not here";
     at::set_num_threads(1);
-    golden_ = read_json(kStories / "golden.json");
     folder_ =
         fs::temp_directory_path() / ("draftlab_huggingface_test_" + std::to_string(::getpid()));
     make_folder(folder_);
@@ -39,6 +38,29 @@ class HuggingFace : public ::testing::Test {
   }
   static Transformer load(const fs::path& folder) {
     return Transformer(open_huggingface(folder).config, weights_of(folder));
+  }
+
+  // A copy of the model's folder whose config.json says something else.
+  void expect_refused(const std::string& from, const std::string& to, const std::string& reason) {
+    std::string config = read_file(kTiny / "hf/config.json");
+    ASSERT_NE(config.find(from), std::string::npos) << from;
+    config.replace(config.find(from), from.size(), to);
+    fs::remove_all(folder_);
+    make_folder(folder_);
+    replace_file(folder_ / "config.json", config);
+    fs::create_symlink(kTiny / "hf/model.safetensors", folder_ / "model.safetensors");
+    EXPECT_THAT([&] { load(folder_); }, ThrowsMessage<Error>(HasSubstr(reason))) << to;
+  }
+
+  fs::path folder_;
+};
+
+class HuggingFaceModel : public HuggingFace, public ::testing::WithParamInterface<fs::path> {
+ protected:
+  void SetUp() override {
+    HuggingFace::SetUp();
+    if (!fs::exists(GetParam() / "golden.json")) GTEST_SKIP() << GetParam() << " is not here";
+    golden_ = read_json(GetParam() / "golden.json");
   }
 
   // Norms behind the embedding and each layer, and behind the final norm; returns the logits.
@@ -66,24 +88,13 @@ class HuggingFace : public ::testing::Test {
     return model.logits(hidden).clone();
   }
 
-  // A copy of the model's folder whose config.json says something else.
-  void expect_refused(const std::string& from, const std::string& to, const std::string& reason) {
-    std::string config = read_file(kStories / "hf/config.json");
-    ASSERT_NE(config.find(from), std::string::npos) << from;
-    config.replace(config.find(from), from.size(), to);
-    fs::remove_all(folder_);
-    make_folder(folder_);
-    replace_file(folder_ / "config.json", config);
-    fs::create_symlink(kStories / "hf/model.safetensors", folder_ / "model.safetensors");
-    EXPECT_THAT([&] { load(folder_); }, ThrowsMessage<Error>(HasSubstr(reason))) << to;
-  }
-
   Json golden_;
-  fs::path folder_;
 };
+INSTANTIATE_TEST_SUITE_P(Models, HuggingFaceModel, ::testing::Values(kTiny, kStories),
+                         [](const auto& info) { return info.param.filename().string(); });
 
-TEST_F(HuggingFace, OneFileOfFloat32GivesTheGoldenForwardPass) {
-  Transformer model = load(kStories / "hf");
+TEST_P(HuggingFaceModel, OneFileOfFloat32GivesTheGoldenForwardPass) {
+  Transformer model = load(GetParam() / "hf");
   const at::Tensor logits = run(model, 1e-4);  // float32; the goldens have five digits
   const JsonArray& ids = golden_.at("logits_argmax").as_array();
   for (int64_t t = 0; t < static_cast<int64_t>(ids.size()); ++t) {
@@ -97,9 +108,9 @@ TEST_F(HuggingFace, OneFileOfFloat32GivesTheGoldenForwardPass) {
   }
 }
 
-TEST_F(HuggingFace, ShardsOfBf16AreTheSameWeightsRoundedAndNearlyTheSameForwardPass) {
-  const TransformerWeights exact = weights_of(kStories / "hf"),
-                           rounded = weights_of(kStories / "hf-sharded-bf16");
+TEST_P(HuggingFaceModel, ShardsOfBf16AreTheSameWeightsRoundedAndNearlyTheSameForwardPass) {
+  const TransformerWeights exact = weights_of(GetParam() / "hf"),
+                           rounded = weights_of(GetParam() / "hf-sharded-bf16");
   const auto expect_rounded = [](const at::Tensor& a, const at::Tensor& b) {
     EXPECT_TRUE(a.to(at::kBFloat16).to(at::kFloat).equal(b));
   };
@@ -110,7 +121,7 @@ TEST_F(HuggingFace, ShardsOfBf16AreTheSameWeightsRoundedAndNearlyTheSameForwardP
     expect_rounded(exact.layers[l].gate_up, rounded.layers[l].gate_up);
     expect_rounded(exact.layers[l].down, rounded.layers[l].down);
   }
-  Transformer model = load(kStories / "hf-sharded-bf16");
+  Transformer model = load(GetParam() / "hf-sharded-bf16");
   const at::Tensor logits = run(model, 3e-2);  // bf16
   for (int64_t t = 0; t < 8; ++t) {
     for (int64_t v = 0; v < 8; ++v) {
@@ -120,21 +131,22 @@ TEST_F(HuggingFace, ShardsOfBf16AreTheSameWeightsRoundedAndNearlyTheSameForwardP
   }
 }
 
-TEST_F(HuggingFace, TheHashIsThatOfAllFilesAndDiffersBetweenLayouts) {
-  EXPECT_EQ(open_huggingface(kStories / "hf").sha256, open_huggingface(kStories / "hf/").sha256);
-  EXPECT_NE(open_huggingface(kStories / "hf").sha256,
-            open_huggingface(kStories / "hf-sharded-bf16").sha256);
-  EXPECT_EQ(open_huggingface(kStories / "hf/").name, "hf");
+TEST_P(HuggingFaceModel, TheHashIsThatOfAllFilesAndDiffersBetweenLayouts) {
+  EXPECT_EQ(open_huggingface(GetParam() / "hf").sha256,
+            open_huggingface(GetParam() / "hf/").sha256);
+  EXPECT_NE(open_huggingface(GetParam() / "hf").sha256,
+            open_huggingface(GetParam() / "hf-sharded-bf16").sha256);
+  EXPECT_EQ(open_huggingface(GetParam() / "hf/").name, "hf");
 }
 
 TEST_F(HuggingFace, RopeMayBeNestedAndSayDefault) {
   fs::remove_all(folder_);
   make_folder(folder_);
-  std::string config = read_file(kStories / "hf/config.json");
+  std::string config = read_file(kTiny / "hf/config.json");
   const std::string flat = "\"rope_theta\": 10000.0",
                     nested = R"("rope_parameters": {"rope_type": "default", "rope_theta": 777})";
   replace_file(folder_ / "config.json", config.replace(config.find(flat), flat.size(), nested));
-  fs::create_symlink(kStories / "hf/model.safetensors", folder_ / "model.safetensors");
+  fs::create_symlink(kTiny / "hf/model.safetensors", folder_ / "model.safetensors");
   EXPECT_EQ(open_huggingface(folder_).config.rope_theta, 777);
 }
 
@@ -153,10 +165,10 @@ TEST_F(HuggingFace, WhatIsNotSupportedIsRefusedByName) {
                  "layer_types: has a value");
   expect_refused("\"use_cache\": true", "\"use_sliding_window\": true",
                  "use_sliding_window: has a value");
-  expect_refused("\"num_hidden_layers\": 5", "\"num_hidden_layers\": 6",
-                 "has no tensor 'model.layers.5.");
-  expect_refused("\"num_hidden_layers\": 5", "\"num_hidden_layers\": 4", "model.layers.4.");
-  expect_refused("\"intermediate_size\": 172", "\"intermediate_size\": 100",
+  expect_refused("\"num_hidden_layers\": 3", "\"num_hidden_layers\": 4",
+                 "has no tensor 'model.layers.3.");
+  expect_refused("\"num_hidden_layers\": 3", "\"num_hidden_layers\": 2", "model.layers.2.");
+  expect_refused("\"intermediate_size\": 24", "\"intermediate_size\": 20",
                  "another shape than config.json says");
   expect_refused("\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false",
                  "has no tensor 'lm_head.weight'");
@@ -168,7 +180,7 @@ TEST_F(HuggingFace, AMissingFolderOrFileIsNamed) {
               ThrowsMessage<Error>(HasSubstr("none: no such folder")));
   EXPECT_THAT([&] { open_huggingface(folder_); },
               ThrowsMessage<Error>(HasSubstr("has no config.json")));
-  replace_file(folder_ / "config.json", read_file(kStories / "hf/config.json"));
+  replace_file(folder_ / "config.json", read_file(kTiny / "hf/config.json"));
   EXPECT_THAT([&] { open_huggingface(folder_); },
               ThrowsMessage<Error>(HasSubstr("neither model.safetensors")));
   replace_file(folder_ / "model.safetensors.index.json",

@@ -8,9 +8,10 @@
 #include <string>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "record/metrics.h"
 #include "record/run_folder.h"
-#include "source_dir.h"
+#include "store/specification.h"
 #include "target_model/capture.h"
 #include "train/segment_training.h"
 
@@ -23,9 +24,16 @@ class ExampleSegments : public ::testing::Test {
     root_ = std::filesystem::temp_directory_path() /
             ("draftlab_example_segments_" + std::to_string(::getpid()));
     make_folder(root_);
-    const std::filesystem::path specification =
-        std::filesystem::path(DRAFTLAB_SOURCE_DIR) / "sweeps/stores/made_up.json";
-    manifest_ = capture_store(read_store_specification(specification), root_ / "store");
+    // Sampled, so that the data's tokens are not the target's choices; three shards, and a mask
+    // token that is not what an integer is by default.
+    const char* const specification = R"({"name": "example",
+        "target": {"format": "made_up", "logit_scale": 6, "vocab_size": 40}, "taps": [0, 1, 3],
+        "mask_token_id": 39,
+        "prompts": {"made_up": {"count": 44, "tokens": 16}}, "sequences_per_shard": 16,
+        "responses": {"max_tokens": 30, "temperature": 1, "cut_loops": true}})";
+    manifest_ =
+        capture_store(parse_store_specification(parse_json(specification, "test"), "test", root_),
+                      root_ / "store");
   }
   static void TearDownTestSuite() { std::filesystem::remove_all(root_); }
 
@@ -40,12 +48,14 @@ class ExampleSegments : public ::testing::Test {
                                         {"sliding_window", 8}},
                       .block_size = 4,
                       .vocab_size = manifest_.vocab_size,
-                      .draft_vocab_size = manifest_.vocab_size - 20,
+                      .draft_vocab_size = manifest_.vocab_size - 16,
                       .mask_token_id = manifest_.mask_token_id,
                       .num_taps = static_cast<int64_t>(manifest_.taps.size())};
     config.training = {.steps = 12, .anchors = 6, .warmup = 0.25, .gamma = 4};
     config.evaluation = {.steps = {0, 4, 8, 12}, .stride = 2};
-    config.split = {.train = 20, .tuning = 4, .held_out = 6};
+    // 12 steps of 4 are three epochs and a bit; an evaluation takes more than one batch, the last
+    // of them short.
+    config.split = {.train = 15, .tuning = 9, .held_out = 11};
     config.optimizer = parse_optimizer_config(parse_json(optimizer, "test"), "test");
     config.routing = route(parameter_shapes(config.drafter), config.optimizer, {}, "test");
     config.seeds = {1, 2, 3};

@@ -1,6 +1,8 @@
 #include "train/segment_training.h"
 
+#include <ATen/ATen.h>
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -20,7 +22,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class SegmentTraining : public ExampleSegments {};
+class SegmentTraining : public ExampleSegments {
+ protected:
+  Checkpoint checkpoint_of(const SegmentConfig& config, const std::string& name, int64_t step) {
+    const SegmentFolder folder(root_ / "segments" / name);
+    return read_checkpoint(folder.checkpoint(step), segment_id(config), step);
+  }
+};
 
 void expect_equal_rows(const Metrics& a, const Metrics& b) {
   ASSERT_EQ(a.steps.size(), b.steps.size());
@@ -86,18 +94,138 @@ TEST_F(SegmentTraining, StoppedAtEveryStepAndResumedItEqualsARunThatNeverStopped
   }
 }
 
+// What a kill after step 9 leaves: the checkpoint of step 5, rows up to 9, no outcome.
 TEST_F(SegmentTraining, RowsAfterTheLastCheckpointAreWrittenOnceEvenIfTheWorkerWasKilled) {
   const Outcome whole = train(config(), "unkilled");
-  train(config(), "killed");
-  // What a kill after step 9 leaves: the checkpoint of step 5, rows up to 9, no outcome.
   const SegmentFolder folder(root_ / "segments/killed");
+  for (int64_t step = 1; step <= 5; ++step) train(config(), "killed", true);
+  ASSERT_EQ(folder.last_checkpoint(), 5);
+  const std::string checkpoint = read_file(folder.checkpoint(5));
+  for (int64_t step = 6; step <= 9; ++step) train(config(), "killed", true);
+  ASSERT_EQ(metrics("killed").steps.back().step, 9);
+  fs::remove_all(folder.checkpoints());
+  make_folder(folder.checkpoints());
+  replace_file(folder.checkpoint(5), checkpoint);
   fs::remove(folder.outcome());
-  fs::remove(folder.checkpoint(12));
-  {
-    const Outcome again = train(config(), "killed");
-    EXPECT_EQ(again.weights_hash, whole.weights_hash);
-  }
+  fs::remove(folder.baselines());
+
+  const Outcome again = train(config(), "killed");
+  EXPECT_FALSE(fs::exists(folder.baselines())) << "it went on from step 5, not from nothing";
+  EXPECT_EQ(again.weights_hash, whole.weights_hash);
   expect_equal_rows(metrics("killed"), metrics("unkilled"));
+}
+
+TEST_F(SegmentTraining, SecondsAndTheFirstLossOutliveEveryStop) {
+  const SegmentFolder folder(root_ / "segments/counted");
+  Outcome outcome;
+  do {
+    outcome = train(config(), "counted", true);
+    ASSERT_EQ(folder.last_checkpoint(), outcome.step);
+    const Checkpoint checkpoint = checkpoint_of(config(), "counted", outcome.step);
+    double data = 0, model = 0, optimizer = 0;
+    const Metrics rows = metrics("counted");
+    for (const StepRow& row : rows.steps) {
+      data += row.data_seconds;
+      model += row.model_seconds;
+      optimizer += row.optimizer_seconds;
+    }
+    EXPECT_NEAR(outcome.data_seconds, data, 1e-9);
+    EXPECT_NEAR(outcome.model_seconds, model, 1e-9);
+    EXPECT_NEAR(outcome.optimizer_seconds, optimizer, 1e-9);
+    EXPECT_NEAR(outcome.train_seconds, data + model + optimizer, 1e-9);
+    EXPECT_EQ(checkpoint.first_loss, rows.steps.front().loss);
+    EXPECT_EQ(checkpoint.tokens, rows.steps.back().tokens);
+  } while (outcome.kind == OutcomeKind::kInterrupted);
+}
+
+TEST_F(SegmentTraining, AResumeExplodesAgainstTheLossOfTheVeryFirstStep) {
+  SegmentConfig segment = config(R"({"kind": "adamw", "learning_rate": 10})");
+  segment.training.schedule = "constant";
+  segment.training.warmup = 0;
+  segment.training.clip = 0;
+  const auto resumed = [&](double first_loss, const std::string& name) {
+    const SegmentFolder folder(root_ / "segments" / name);
+    train(segment, name, true);
+    Checkpoint checkpoint = checkpoint_of(segment, name, 1);
+    checkpoint.first_loss = first_loss;
+    write_checkpoint(folder.checkpoint(1), checkpoint);
+    return train(segment, name);
+  };
+  EXPECT_EQ(resumed(1, "explodes").kind, OutcomeKind::kDiverged);
+  EXPECT_THAT(resumed(1, "explodes_too").reason, ::testing::HasSubstr("at step 2, above 15.89"))
+      << "five times log(24), of a uniform guess";
+  EXPECT_EQ(resumed(1e9, "carries_on").kind, OutcomeKind::kDone);
+}
+
+TEST_F(SegmentTraining, KeepsTheLastTwoCheckpointsAndAtItsEndOnlyTheLast) {
+  SegmentConfig segment = config();
+  const SegmentFolder folder(root_ / "segments/checkpoints");
+  const auto steps = [&] {
+    std::set<int64_t> steps;
+    for (const auto& entry : fs::directory_iterator(folder.checkpoints()))
+      steps.insert(SegmentFolder::checkpoint_step(entry.path()).value());
+    return steps;
+  };
+  for (int64_t step = 1; step <= 4; ++step) train(segment, "checkpoints", true);
+  EXPECT_EQ(steps(), (std::set<int64_t>{3, 4}));
+  train(segment, "checkpoints");
+  EXPECT_EQ(steps(), (std::set<int64_t>{12}));
+}
+
+TEST_F(SegmentTraining, WhatBecameOfTheParentsStateIsStillWrittenAfterAResume) {
+  SegmentConfig first = config(R"({"kind": "adamw"})");
+  first.to_step = 6;
+  ASSERT_EQ(train(first).kind, OutcomeKind::kDone);
+  SegmentConfig second = config();
+  second.parent = segment_id(first);
+  second.from_step = 6;
+  const SegmentFolder folder(root_ / "segments" / segment_id(second));
+  train(second, "", true);
+  const std::string transfer = read_file(folder.transfer());
+  EXPECT_FALSE(read_transfer(folder.transfer()).empty());
+  ASSERT_EQ(train(second).kind, OutcomeKind::kDone);
+  EXPECT_EQ(read_file(folder.transfer()), transfer);
+  std::set<int64_t> steps;
+  for (const UpdateRow& row : metrics(segment_id(second)).updates) steps.insert(row.step);
+  EXPECT_EQ(steps, (std::set<int64_t>{7, 8, 12})) << "the first after the switch is measured too";
+}
+
+TEST_F(SegmentTraining, TheWeightsHashDependsOnEveryTensorItsNameAndItsShape) {
+  const NamedTensors weights = initial_parameters(config().drafter, 1);
+  const std::string hash = weights_hash(weights);
+  for (const auto& [name, weight] : weights) {
+    NamedTensors changed = weights;
+    changed[name] = weight.clone();
+    changed[name].view(-1)[-1] += 1;
+    EXPECT_NE(weights_hash(changed), hash) << name;
+    changed = weights;
+    changed.erase(name);
+    EXPECT_NE(weights_hash(changed), hash) << name;
+    changed["renamed." + name] = weight;
+    EXPECT_NE(weights_hash(changed), hash) << name;
+  }
+  NamedTensors reshaped = weights;
+  reshaped["fc.weight"] = weights.at("fc.weight").reshape({-1, 2});
+  EXPECT_NE(weights_hash(reshaped), hash);
+}
+
+// Equal batches, whatever else differs; other labels, anchors or order: another hash.
+TEST_F(SegmentTraining, TheDataHashTellsWhatWasTrainedOn) {
+  const auto trains = [&](const std::string& name, auto change) {
+    SegmentConfig segment = config();
+    segment.to_step = 1;
+    change(segment);
+    train(segment, "hash_" + name);
+    return checkpoint_of(segment, "hash_" + name, segment.to_step).data_hash;
+  };
+  const std::string base = trains("base", [](SegmentConfig&) {});
+  EXPECT_EQ(base.size(), 16u);
+  EXPECT_EQ(trains("weights", [](SegmentConfig& s) { s.seeds.weights = 9; }), base);
+  EXPECT_NE(trains("labels", [](SegmentConfig& s) { s.training.labels = "argmax"; }), base);
+  EXPECT_NE(trains("noise", [](SegmentConfig& s) { s.seeds.noise = 9; }), base);
+  EXPECT_NE(trains("data", [](SegmentConfig& s) { s.seeds.data = 9; }), base);
+  EXPECT_NE(trains("anchors", [](SegmentConfig& s) { s.training.anchors = 5; }), base);
+  EXPECT_NE(trains("longer", [](SegmentConfig& s) { s.to_step = 2; }), base);
 }
 
 TEST_F(SegmentTraining, TwoSegmentsInARowEqualOne) {
@@ -315,8 +443,11 @@ TEST_F(SegmentTraining, AnExplodingRunEndsAsDivergedAndKeepsItsNumbers) {
   EXPECT_THAT(outcome.reason, ::testing::HasSubstr("the training loss is"));
   EXPECT_TRUE(outcome.weights_hash.empty());
   EXPECT_EQ(metrics("exploding").steps.back().step, outcome.step + 1);
-  EXPECT_EQ(train(segment, "exploding").step, outcome.step)
-      << "a diverged segment never runs again";
+  // A diverged segment never runs again: it would not find its store.
+  const SegmentFolder folder(root_ / "segments/exploding");
+  const SegmentTask without_store{segment_id(segment), segment, root_ / "no store", 5};
+  const std::atomic<bool> stop{false};
+  EXPECT_EQ(train_segment(without_store, folder.root(), stop).reason, outcome.reason);
 }
 
 TEST_F(SegmentTraining, AStepWithoutALabelIsCountedAndUpdatesNothing) {
@@ -379,10 +510,13 @@ TEST_F(SegmentTraining, ADeviceThatIsNotThereIsRefusedWithAdvice) {
 
 TEST_F(SegmentTraining, ThreadsOfTheProcessDoNotMatterOnlyThoseOfThePlan) {
   const Outcome first = train(config(), "threads_1");
+  EXPECT_EQ(at::get_num_threads(), 1);
   SegmentConfig two = config();
   two.training.threads = 2;
   train(two, "threads_2");
+  EXPECT_EQ(at::get_num_threads(), 2);
   EXPECT_EQ(train(config(), "threads_1_again").weights_hash, first.weights_hash);
+  EXPECT_EQ(at::get_num_threads(), 1);
 }
 
 }  // namespace
