@@ -81,6 +81,15 @@ TEST_F(File, ErrorsNameTheFile) {
               ::testing::ThrowsMessage<Error>(::testing::HasSubstr("is a folder")));
 }
 
+TEST_F(File, AFileIsReadWholeWhateverItsSize) {
+  for (const size_t size : {0, 1, 1 << 16, (1 << 16) + 1, 3 << 16}) {
+    std::string bytes(size, 'a');
+    if (size > 0) bytes.back() = 'b';
+    replace_file(folder_ / "x", bytes);
+    EXPECT_EQ(read_file(folder_ / "x"), bytes) << size;
+  }
+}
+
 TEST_F(File, AMapShowsTheBytes) {
   replace_file(folder_ / "x", "abc");
   replace_file(folder_ / "empty", "");

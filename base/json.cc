@@ -218,7 +218,6 @@ Json parse_json(std::string_view text, const std::string& origin) {
   json::basic_parser<Builder> parser({}, origin);
   json::error_code code;
   const size_t used = parser.write_some(false, text.data(), text.size(), code);
-  if (!code && !parser.done()) code = json::error::incomplete;
   if (!code && text.substr(used).find_first_not_of(" \t\r\n") != std::string_view::npos) {
     code = json::error::extra_data;
   }

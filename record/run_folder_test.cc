@@ -28,6 +28,11 @@ class Folder : public ::testing::Test {
   fs::path root_;
 };
 
+TEST_F(Folder, OnlyTheOwnVersionOfAFileIsRead) {
+  EXPECT_NO_THROW(require_schema(2, 2, "x"));
+  for (const int64_t other : {1, 3}) EXPECT_THROW(require_schema(other, 2, "x"), Error);
+}
+
 TEST_F(Folder, TheLastCheckpointIsTheOneOfTheLargestStepAndHalfWrittenOnesDoNotCount) {
   const SegmentFolder folder(RunFolder(root_), "abc");
   EXPECT_FALSE(folder.last_checkpoint().has_value());
@@ -71,8 +76,14 @@ TEST_F(Folder, EventsPairStartsWithEnds) {
   log.end({.segment = "a", .end = 3, .outcome = "interrupted"});
   log.start({.segment = "a", .start = 4});
   log.end({.segment = "a", .end = 5, .outcome = "done"});
-  const std::vector<WorkerEvent> wanted = {
-      {"a", 1, 3, "interrupted", 2}, {"b", 2, 0, "", 1}, {"a", 4, 5, "done", 1}};
+  // Its runner died: this life has no end, and the next one's is not its.
+  log.start({.segment = "b", .start = 6});
+  log.end({.segment = "b", .end = 7, .outcome = "done"});
+  log.end({.segment = "a", .end = 8, .outcome = "nobody's"});
+  const std::vector<WorkerEvent> wanted = {{"a", 1, 3, "interrupted", 2},
+                                           {"b", 2, 0, "", 1},
+                                           {"a", 4, 5, "done", 1},
+                                           {"b", 6, 7, "done", 1}};
   EXPECT_EQ(field_texts(read_events(file)), field_texts(wanted));
 }
 

@@ -100,6 +100,32 @@ TEST(Segment, ATaskWhoseConfigurationWasEditedIsRefused) {
   fs::remove(file);
 }
 
+TEST(Segment, ImpossibleStepsAndSharesAreErrorsThatNameTheKey) {
+  SegmentConfig config = example();
+  config.parent = "p";
+  config.from_step = 20;
+  const auto refused = [&](auto change, const std::string& reason) {
+    SegmentConfig changed = config;
+    change(changed);
+    const Json json = parse_json(canonical(to_json(changed)), "x");
+    if (reason.empty()) {
+      EXPECT_NO_THROW(segment_from_json(json, "x"));
+    } else {
+      EXPECT_THAT([&] { segment_from_json(json, "x"); }, ThrowsMessage<Error>(HasSubstr(reason)));
+    }
+  };
+  refused([](auto& c) { c.to_step = 21; }, "");
+  refused([](auto& c) { c.to_step = 20; }, "to_step: must lie between 21 and 100, is 20");
+  refused([](auto& c) { c.to_step = 101; }, "to_step: must lie between 21 and 100, is 101");
+  refused([](auto& c) { c.start.schedule_from = 20; }, "");
+  refused([](auto& c) { c.start.schedule_from = 21; }, "start.schedule_from: must lie between");
+  refused([](auto& c) { c.training.warmup = 1; }, "");
+  refused([](auto& c) { c.training.warmup = 1.01; }, "training.warmup: must lie between 0 and 1");
+  refused([](auto& c) { c.training.clip = -0.1; }, "training.clip: must be at least 0");
+  refused([](auto& c) { c.training.threads = 0; }, "training.threads: must lie between");
+  refused([](auto& c) { c.split.held_out = 0; }, "split.held_out: must be at least 1");
+}
+
 TEST(Segment, EvaluationStepsAlwaysHoldTheFirstAndTheLast) {
   const auto steps = [](const char* text) {
     return parse_evaluation(parse_json(text, "x"), "x", 100).steps;

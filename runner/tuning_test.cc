@@ -191,10 +191,10 @@ TEST(Tuning, OtherFinalSeedsOrAnotherLimitAreAnotherPlanThoughTheTrialsAreTheSam
   EXPECT_EQ(differences({{"/tuning/extend", "1"}}), "  tuning.extend: 2 -> 1\n");
 }
 
-TEST(Tuning, TrialsAreReadFromTheLastStepOfTheTuningSplit) {
+TEST(Tuning, TrialsAreReadFromTheLastStepOfTheTuningSplitByTheMetricOfTheTarget) {
   const ScratchFolder scratch;
   const RunFolder folder(scratch.path());
-  const PlanRecord plan = make_plan(tuned_sweep(), example_store());
+  PlanRecord plan = make_plan(tuned_sweep(), example_store());
   for (size_t i = 0; i < plan.runs.size(); ++i) {
     const SegmentFolder segment(folder, plan.runs[i].segments[0]);
     std::filesystem::create_directories(segment.root());
@@ -207,6 +207,7 @@ TEST(Tuning, TrialsAreReadFromTheLastStepOfTheTuningSplit) {
         row.loss = row.split == "tuning" && step == 100 ? 9 - static_cast<double>(i) : 0;
         row.acceptance_length =
             1 + static_cast<double>(i) + (row.split == "tuning" && step == 100 ? 0.5 : 100);
+        row.loss = 10 * row.acceptance_length;
         log.add(row);
       }
     }
@@ -223,6 +224,9 @@ TEST(Tuning, TrialsAreReadFromTheLastStepOfTheTuningSplit) {
   EXPECT_DOUBLE_EQ(trials[0].scores[0].loss, 8.5);
   EXPECT_DOUBLE_EQ(trials[0].scores[2].mean, 5.5);
   EXPECT_EQ(trials[0].scores[2].diverged, 1);
+  plan.target = {"val_loss", 3};
+  EXPECT_DOUBLE_EQ(read_trials(folder, plan)[0].scores[0].mean, 20);
+  EXPECT_DOUBLE_EQ(read_trials(folder, plan)[0].scores[2].mean, 55);
 }
 
 TEST(Sweep, AnArmMayTrainForAnotherNumberOfStepsWithTheEvaluationsThatFit) {

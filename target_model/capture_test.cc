@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "base/error.h"
@@ -74,6 +75,45 @@ class Capture : public ::testing::Test {
     return tensor.to(at::kFloat);
   }
 
+  // The store `s` against the target by itself.
+  void expect_what_the_target_gives(const std::vector<Prompt>& prompts) {
+    StoreReader reader(folder_ / "s");
+    ASSERT_EQ(reader.size(), static_cast<int64_t>(prompts.size()));
+    for (int64_t i = 0; i < reader.size(); ++i) {
+      const StoreRecord record = reader.record(i);
+      const std::vector<int32_t> ids(record.token_ids.begin(), record.token_ids.end());
+      const int64_t length = record.entry->length, prompt_length = record.entry->prompt_length;
+      EXPECT_EQ(record.entry->prompt_id, prompts[i].id);
+      EXPECT_TRUE(
+          std::equal(prompts[i].token_ids.begin(), prompts[i].token_ids.end(), ids.begin()));
+      EXPECT_EQ(prompt_length, static_cast<int64_t>(prompts[i].token_ids.size()));
+      EXPECT_TRUE(record.entry->looped ||
+                  length == prompt_length + 20);  // no end token: only loops end early
+      const Forward expected = forward(ids);
+      for (int64_t s = 0; s < length; ++s) {
+        EXPECT_EQ(record.loss_mask[s], s >= prompt_length);
+        EXPECT_EQ(record.target_argmax[s],
+                  argmax(expected.logits[s].data_ptr<float>(), reader.manifest().vocab_size))
+            << i << " " << s;
+      }
+      // bf16 of values that differ in their last float32 bits
+      EXPECT_TRUE(at::allclose(tensor_of(record.taps, length), expected.taps, 1e-2, 1e-3)) << i;
+    }
+  }
+
+  void write_prompts(const std::vector<Prompt>& prompts) {
+    std::string lines;
+    for (const Prompt& prompt : prompts) {
+      lines += canonical(JsonObject{
+                   {"id", prompt.id},
+                   {"token_ids", JsonArray(prompt.token_ids.begin(), prompt.token_ids.end())}}) +
+               "\n";
+    }
+    specification_.prompts.file = folder_ / "prompts.jsonl";
+    specification_.prompts.count = static_cast<int64_t>(prompts.size());
+    replace_file(specification_.prompts.file, lines);
+  }
+
   fs::path folder_;
   StoreSpecification specification_;
 };
@@ -81,28 +121,43 @@ class Capture : public ::testing::Test {
 TEST_F(Capture, EveryRecordHoldsWhatTheTargetGivesForItsTokens) {
   const StoreManifest manifest = capture_store(specification_, folder_ / "s");
   EXPECT_THAT(verify_store(folder_ / "s"), ::testing::IsEmpty());
-  const std::vector<Prompt> prompts = made_up_prompts(specification_.prompts, manifest.vocab_size);
-  StoreReader reader(folder_ / "s");
-  ASSERT_EQ(reader.size(), 10);
-  for (int64_t i = 0; i < reader.size(); ++i) {
-    const StoreRecord record = reader.record(i);
-    const std::vector<int32_t> ids(record.token_ids.begin(), record.token_ids.end());
-    const int64_t length = record.entry->length, prompt_length = record.entry->prompt_length;
-    EXPECT_EQ(record.entry->prompt_id, prompts[i].id);
-    EXPECT_TRUE(std::equal(prompts[i].token_ids.begin(), prompts[i].token_ids.end(), ids.begin()));
-    EXPECT_EQ(prompt_length, static_cast<int64_t>(prompts[i].token_ids.size()));
-    EXPECT_TRUE(record.entry->looped ||
-                length == prompt_length + 20);  // no end token: only loops end early
-    const Forward expected = forward(ids);
-    for (int64_t s = 0; s < length; ++s) {
-      EXPECT_EQ(record.loss_mask[s], s >= prompt_length);
-      EXPECT_EQ(record.target_argmax[s],
-                argmax(expected.logits[s].data_ptr<float>(), manifest.vocab_size))
-          << i << " " << s;
-    }
-    // bf16 of values that differ in their last float32 bits
-    EXPECT_TRUE(at::allclose(tensor_of(record.taps, length), expected.taps, 1e-2, 1e-3)) << i;
+  expect_what_the_target_gives(made_up_prompts(specification_.prompts, manifest.vocab_size));
+}
+
+// As with a chat template: what all prompts of a shard begin with runs once, but for the last token
+// of a prompt that is nothing else.
+TEST_F(Capture, PromptsThatBeginAlikeAreNoExceptions) {
+  std::vector<Prompt> prompts;
+  for (int32_t i = 0; i < 9; ++i) {
+    prompts.push_back({"p" + std::to_string(i), "", {5, 6, 7, 8, 9}});
+    for (int32_t k = 0; k < i % 4; ++k) prompts.back().token_ids.push_back(10 + i + k);
   }
+  write_prompts(prompts);
+  capture_store(specification_, folder_ / "s");
+  expect_what_the_target_gives(prompts);
+}
+
+TEST_F(Capture, EqualPromptsAnswerDifferentlyInEveryShardWhateverTheShardsHold) {
+  const std::vector<int32_t> ids = {5, 6, 7};
+  std::vector<Prompt> prompts;
+  for (int32_t i = 0; i < 9; ++i) prompts.push_back({"p" + std::to_string(i), "", ids});
+  write_prompts(prompts);
+  specification_.responses.cut_loops = false;
+  const auto answers = [&](int64_t per_shard) {
+    specification_.sequences_per_shard = per_shard;
+    const fs::path folder = folder_ / std::to_string(per_shard);
+    capture_store(specification_, folder);
+    StoreReader reader(folder);
+    std::vector<std::vector<int32_t>> answers;
+    for (int64_t i = 0; i < reader.size(); ++i) {
+      const auto tokens = reader.record(i).token_ids;
+      answers.emplace_back(tokens.begin(), tokens.end());
+    }
+    return answers;
+  };
+  const auto by_four = answers(4);
+  EXPECT_EQ(std::set(by_four.begin(), by_four.end()).size(), 9u);
+  EXPECT_EQ(answers(3), by_four);
 }
 
 TEST_F(Capture, FinalHiddenStatesGiveTheTargetsOwnDistributionAndChangeNothingElse) {

@@ -10,7 +10,7 @@ TEST_F(FairnessTest, F08UnequalData) {
   run("Muon", 1).held_out[1].data_hash = "other";
   run("Muon", 1).held_out[2].data_hash = "other";
   const Findings findings = of("F08");
-  EXPECT_THAT(findings, ElementsAre(finding(kRefuse, run("Muon", 1).run,
+  ASSERT_THAT(findings, ElementsAre(finding(kRefuse, run("Muon", 1).run,
                                             "at step 50 as " + run("AdamW", 1).run)));
   EXPECT_THAT(findings[0].arms, ElementsAre("Muon"));
 }
@@ -74,7 +74,7 @@ TEST_F(FairnessTest, F30AnotherDefinition) {
 TEST_F(FairnessTest, F35HeldOutSequencesThatAreTrainedOn) {
   run("Muon", 0).baselines->duplicates = 2;
   const Findings findings = of("F35");
-  EXPECT_THAT(findings, ElementsAre(finding(kRefuse, "2 held-out sequences", "memory counts as")));
+  ASSERT_THAT(findings, ElementsAre(finding(kRefuse, "2 held-out sequences", "memory counts as")));
   EXPECT_TRUE(refuses(findings[0], "AdamW", "anything", false));
 }
 

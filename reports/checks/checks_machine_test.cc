@@ -9,7 +9,7 @@ using ::testing::IsEmpty;
 TEST_F(FairnessTest, F18UnequalMachines) {
   run("Muon", 0).lives[0].machine.cpu = "Y";
   const Findings findings = of("F18");
-  EXPECT_THAT(findings, ElementsAre(finding(kWarn, "Cpu differs: X in 5 runs", "Y in Muon")));
+  ASSERT_THAT(findings, ElementsAre(finding(kWarn, "Cpu differs: X in 5 runs", "Y in Muon")));
   EXPECT_TRUE(findings[0].by_time_only);
   EXPECT_THAT(of("F27"), IsEmpty());
 }

@@ -10,7 +10,7 @@ TEST_F(FairnessTest, F07FewSeeds) {
   std::erase_if(study_.results,
                 [](const Result& r) { return r.arm == "Muon" && r.seeds.data == 6; });
   const Findings findings = of("F07");
-  EXPECT_THAT(findings, ElementsAre(finding(kRefuse, "Fewer than three finished seeds: Muon (2)"),
+  ASSERT_THAT(findings, ElementsAre(finding(kRefuse, "Fewer than three finished seeds: Muon (2)"),
                                     finding(kWarn, "seeds 4, 5 and 6", "seeds 4 and 5")));
   EXPECT_THAT(findings[0].arms, ElementsAre("Muon"));
 }

@@ -9,7 +9,7 @@ using ::testing::IsEmpty;
 TEST_F(FairnessTest, F11UnequalTraining) {
   for (size_t i = 0; i < 3; ++i) run("Muon", i).config.training.clip = 0.5;
   const Findings findings = of("F11");
-  EXPECT_THAT(findings, ElementsAre(finding(kRefuse, "Clip differs: 1 in 3 runs such as AdamW",
+  ASSERT_THAT(findings, ElementsAre(finding(kRefuse, "Clip differs: 1 in 3 runs such as AdamW",
                                             "0.5 in 3 runs such as Muon")));
   EXPECT_THAT(findings[0].arms, ElementsAre("Muon"));
 }
@@ -35,7 +35,7 @@ TEST_F(FairnessTest, F12ReadInTheMiddleOfASchedule) {
     run("Muon", i).train_seconds *= 2;
   }
   const Findings findings = of("F12");
-  EXPECT_THAT(findings, ElementsAre(finding(kRefuse, "Muon at about step 50 of 100")));
+  ASSERT_THAT(findings, ElementsAre(finding(kRefuse, "Muon at about step 50 of 100")));
   EXPECT_TRUE(findings[0].by_time_only);
   EXPECT_FALSE(refuses(findings[0], "AdamW", "Muon", false));
   EXPECT_TRUE(refuses(findings[0], "AdamW", "Muon", true));

@@ -67,6 +67,17 @@ void add_pair(std::vector<Result>& results, const SyntheticPath& like, double ad
   }
 }
 
+// The acceptance length of the runs with Muon at their end, as if their loss had been `loss`.
+void accept_as_with(std::vector<Result>& results, double (*loss)(const Result&),
+                    double scatter = 0.01) {
+  for (Result& r : results) {
+    if (r.optimizer.kind != "muon") continue;
+    const double length = 10 - loss(r) - noise(r.seeds.data % 3 + 1, scatter);
+    r.held_out.back().acceptance_length = length;
+    r.held_out.back().prefix_share.assign(7, (length - 1) / 7);
+  }
+}
+
 Pillar bottleneck(double muon, double step_ratio, double scatter = 0.01, int64_t seeds = 3) {
   std::vector<Result> results;
   add_pair(results, {}, 1.5, muon, scatter, step_ratio, seeds);
@@ -132,7 +143,8 @@ TEST(Bottleneck, SaysThatATargetWasNotReached) {
   EXPECT_THAT(pillar.reason, HasSubstr("Muon  in 0 of 3 runs"));
 }
 
-Pillar switching(double end, double scatter = 0.01, bool resumed = true, double repeat = 0) {
+Pillar switching(double end, double scatter = 0.01, bool resumed = true, double repeat = 0,
+                 double (*accepted)(const Result&) = nullptr) {
   const StartConfig transfer;
   const SyntheticPath a{"A", kAdamW}, again{"A'", kAdamW, {{20, "", transfer}}},
       b{"B", kAdamW, {{20, kMuon, transfer}}};
@@ -143,6 +155,7 @@ Pillar switching(double end, double scatter = 0.01, bool resumed = true, double 
     if (resumed) results.push_back(synthetic_run(again, seed, {6, 5, 4, 3.5 + s, 3 + s + repeat}));
     results.push_back(synthetic_run(b, seed, {6, 5, 4, 4, end + noise(seed % 3 + 1, scatter)}));
   }
+  if (accepted != nullptr) accept_as_with(results, accepted);
   std::vector<Study> studies;
   studies.push_back(study_of(std::move(results)));
   return switch_pillar(studies, story());
@@ -154,6 +167,12 @@ TEST(SwitchPillar, FollowsTheFinalDifference) {
   const Pillar unsure = switching(2.9, 0.5);
   EXPECT_EQ(unsure.verdict, Verdict::kUndecided);
   EXPECT_THAT(unsure.reason, HasSubstr("would show 8 times in 10"));
+}
+
+TEST(SwitchPillar, IsOpenWhereTheLossSaysTheOpposite) {
+  const Pillar pillar = switching(2.5, 0.01, true, 0, [](const Result&) { return 3.5; });
+  EXPECT_EQ(pillar.verdict, Verdict::kUndecided);
+  EXPECT_THAT(pillar.reason, HasSubstr("Both differences may be claimed, and they disagree"));
 }
 
 TEST(SwitchPillar, NeedsAResumedRunThatRepeatsTheUninterruptedOne) {
@@ -170,13 +189,21 @@ TEST(SwitchPillar, SaysHowFarTheMeasuredSwitchLiesFromTheRun) {
               Contains(AllOf(HasSubstr("50.0 % of training"), HasSubstr("40 % of the warm-up"))));
 }
 
-Pillar architecture(double sliding, double full, double scatter = 0.01) {
+Pillar architecture(double sliding, double full, double scatter = 0.01,
+                    double (*accepted)(const Result&) = nullptr) {
   std::vector<Result> results;
   add_pair(results, {.arm = "s", .optimizer = "", .layer_types = {kSliding}}, 3, sliding, scatter);
   add_pair(results, {.arm = "f", .optimizer = "", .layer_types = {kFull}}, 3, full, scatter);
+  if (accepted != nullptr) accept_as_with(results, accepted);
   std::vector<Study> studies;
   studies.push_back(study_of(std::move(results)));
   return architecture_pillar(kind_pairs(studies, "adamw", "muon"), story());
+}
+
+TEST(Architecture, IsOpenWhereTheLossSaysTheOpposite) {
+  const auto worse = [](const Result&) { return 3.5; };
+  EXPECT_EQ(architecture(3.5, 3.5).verdict, Verdict::kAgainst);
+  EXPECT_EQ(architecture(2.5, 2.5, 0.01, worse).verdict, Verdict::kUndecided);
 }
 
 TEST(Architecture, FollowsTheAdvantageInEveryKindOfLayer) {
@@ -226,9 +253,11 @@ TEST(Architecture, ArmsThatGiveOneKindOfLayerToTheCandidateTellAboutThatKind) {
   EXPECT_EQ(verdict(3.5, 2.6), Verdict::kAgainst);
 }
 
+double law(double tokens) { return 60 / std::sqrt(tokens) + 2; }
+
 // The current optimizer's ends follow a law; the candidate's are those of `ratio` times the tokens.
-std::vector<Study> budgets(const std::vector<double>& ratios, double scatter = 1e-4) {
-  const auto law = [](double tokens) { return 60 / std::sqrt(tokens) + 2; };
+std::vector<Study> budgets(const std::vector<double>& ratios, double scatter = 1e-4,
+                           double (*accepted)(const Result&) = nullptr) {
   std::vector<Result> results;
   int64_t steps = 40;
   for (const double ratio : ratios) {
@@ -245,6 +274,7 @@ std::vector<Study> budgets(const std::vector<double>& ratios, double scatter = 1
     r.held_out.back().acceptance_length = 10 - end;
     r.held_out.back().prefix_share.assign(7, (9 - end) / 7);
   }
+  if (accepted != nullptr) accept_as_with(results, accepted, 1e-4);
   std::vector<Study> studies;
   studies.push_back(study_of(std::move(results)));
   return studies;
@@ -275,6 +305,17 @@ TEST(DiminishingReturns, FollowTheTrendOfTheDataEfficiency) {
     if (number.what.find("predicted") == std::string::npos) continue;
     EXPECT_FALSE(std::isnan(number.low)) << number.what;
   }
+}
+
+TEST(DiminishingReturns, AreOpenWhereTheLossSaysTheOpposite) {
+  const auto half = [](const Result& r) { return law(50 * static_cast<double>(r.steps)); };
+  const std::vector<Study> studies = budgets({2, 2, 2, 2}, 1e-4, half);
+  const Pillar pillar = returns_pillar(kind_pairs(studies, "adamw", "muon"), far_story());
+  EXPECT_EQ(pillar.verdict, Verdict::kUndecided) << pillar.reason;
+  const std::vector<Study> against = budgets({0.5, 0.5, 0.5, 0.5});
+  EXPECT_EQ(returns_pillar(kind_pairs(against, "adamw", "muon"), far_story()).verdict,
+            Verdict::kAgainst)
+      << "which is what the acceptance length says";
 }
 
 TEST(DiminishingReturns, NeedThreeBudgets) {

@@ -102,6 +102,25 @@ TEST(Comparisons, TurnAroundWithTheirSigns) {
   EXPECT_THAT(comparison_text(forth, kLength), HasSubstr("0.101 below B"));
 }
 
+TEST(Comparisons, AreClaimedFromThreePairedSeedsAndAnAdjustedPOfFivePercentOn) {
+  const Study study = study_of({{"A", {1.20, 1.21, 1.22}}, {"B", {1.302, 1.31, 1.321}}});
+  Comparison one = comparisons(study, kLength, View::kEqualSteps)[0];
+  const auto claimed = [&](int64_t seeds, double p, double adjusted_p) {
+    one.difference.n = seeds;
+    one.p = p;
+    one.adjusted_p = adjusted_p;
+    EXPECT_EQ(one.claimed(), verdict(one, kLength) == "B is better");
+    return one.claimed();
+  };
+  EXPECT_TRUE(claimed(3, 0.01, 0.05));
+  EXPECT_FALSE(claimed(3, 0.01, 0.0501)) << "alone it would stand";
+  EXPECT_FALSE(claimed(2, 0.001, 0.001));
+  EXPECT_FALSE(claimed(3, NAN, NAN));
+  const FairnessFinding refusal{Severity::kRefuse, "", {}, false, "F12"};
+  one.refusal = &refusal;
+  EXPECT_FALSE(claimed(3, 0.001, 0.001));
+}
+
 TEST(Comparisons, ANotANumberIsNoDifference) {
   const Study study = study_of({{"A", {1.20, std::nan(""), 1.22}}, {"B", {1.3, 1.31, 1.32}}});
   // An arm without a mean has no chosen setting, so nothing is compared with it.

@@ -99,6 +99,21 @@ TEST(SwitchStudy, MeasuresPairedDifferencesAtTheBestRate) {
   EXPECT_NEAR(studies[0].gains[0].loss.mean, -0.2, 1e-12);
 }
 
+TEST(SwitchStudy, ClaimsFromThreeSeedsWithoutDivergenceAndAnAdjustedPOfFivePercentOn) {
+  SwitchComparison one = studies_of(smoke())[0].outcomes[1].final_loss;
+  const auto claimed = [&](auto change) {
+    SwitchComparison changed = one;
+    change(changed);
+    return changed.claimed();
+  };
+  EXPECT_TRUE(claimed([](auto& c) { c.adjusted_p = 0.05; }));
+  EXPECT_FALSE(claimed([](auto& c) { c.adjusted_p = 0.0501; }));
+  EXPECT_FALSE(claimed([](auto& c) { c.adjusted_p = NAN; }));
+  EXPECT_FALSE(claimed([](auto& c) { c.difference.n = 2; }));
+  EXPECT_FALSE(claimed([](auto& c) { c.diverged = 1; }));
+  EXPECT_FALSE(claimed([](auto& c) { c.may_claim = false; }));
+}
+
 TEST(SwitchStudy, TellsTheFirstUpdateStateAndRules) {
   const auto studies = studies_of(smoke());
   const SwitchOutcome& b = studies[0].outcomes[1];
