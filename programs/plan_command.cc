@@ -45,7 +45,7 @@ std::string store_text(const Sweep& sweep, const SweepStore& store, int64_t hidd
   text += "\n          " + grouped(store.planned.facts.records.value_or(0)) + " sequences, " +
           (store.built ? "" : "at most about ") + grouped(store.tokens) + " tokens, " +
           bytes_text(store.bytes(hidden_size));
-  if (store.planned.final_hidden)
+  if (store.planned.facts.final_hidden)
     text += " (" + bytes_text(store.final_hidden_bytes(hidden_size)) + " of final hidden states)";
   if (store.built) text += ", hash " + store.planned.hash.substr(0, 16);
   return text;

@@ -61,7 +61,7 @@ const Arm* best_arm(const Summary& summary, const std::string& kind) {
   return best == nullptr ? nullptr : arm_of.at(best);
 }
 
-struct Candidate {
+struct PairCandidate {
   const Result* run;
   std::string key;  // folder and conditions
   std::string layers;
@@ -95,7 +95,7 @@ std::vector<KindPair> kind_pairs(const std::vector<Study>& studies, const std::s
                                  const std::string& candidate) {
   std::vector<KindPair> pairs;
   for (const Study& study : studies) {
-    std::vector<Candidate> all;
+    std::vector<PairCandidate> all;
     std::vector<std::pair<std::string, std::string>> wanted;  // key, layers of the candidate
     for (const Result& run : study.results) {
       const std::string& kind = run.optimizer.kind;
@@ -109,7 +109,7 @@ std::vector<KindPair> kind_pairs(const std::vector<Study>& studies, const std::s
     }
     for (const auto& [key, layers] : wanted) {
       std::set<const Result*> runs;
-      for (const Candidate& one : all) {
+      for (const PairCandidate& one : all) {
         if (one.key == key && (one.run->optimizer.kind == current || one.layers == layers))
           runs.insert(one.run);
       }
