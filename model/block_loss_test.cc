@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "model/drafter.h"
 #include "model/losses/loss_rule.h"
+#include "source_dir.h"
 #include "testing/closeness.h"
 #include "testing/golden_drafter.h"
 #include "testing/reference_drafter.h"

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "record/layers/layer_kind.h"
+#include "record/optimizer_kind.h"
 
 namespace draftlab {
 namespace {
@@ -67,7 +68,7 @@ TEST(Routing, WhatALayerDeclaresUndecayedIsNotDecayedWhoeverUpdatesIt) {
     for (const Route& route : route(tensors, config, {}, "test")) {
       SCOPED_TRACE(kind.name + ", " + route.name);
       const bool projection = route.name.find("_proj") != std::string::npos;
-      EXPECT_EQ(route.rule, projection || kind.takes_vectors ? kind.matrix_rule : "adamw");
+      EXPECT_EQ(route.rule, projection || kind.takes_vectors ? kind.name : "adamw");
       EXPECT_EQ(route.weight_decay, projection ? 0.1 : 0);
     }
   }

@@ -21,7 +21,7 @@ struct TrainingConfig {
   double warmup = 0.04;             // share of `steps`
   double clip = 1.0;                // largest global gradient norm; 0: no clipping
   double gamma = 0;                 // decay of the slot weights exp(-(k-1)/gamma); 0: none
-  LossConfig loss = {};             // what is made small; held-out measures do not depend on it
+  LossConfig loss;                  // what is made small; held-out measures do not depend on it
   std::string labels =
       "data";  // "data": the sequence's tokens; "argmax": the target's greedy choice
   std::string device = "cpu";  // or "cuda"

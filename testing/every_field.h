@@ -55,6 +55,8 @@ void add_fields(T& value, const std::string& path, std::vector<Field>& fields) {
     for (auto& [key, mapped] : value) add_fields(mapped, path + "." + key, fields);
   } else if constexpr (std::is_enum_v<T>) {
     // Its values are a list of their own: left to the test.
+  } else if constexpr (requires { value.has_value(); }) {
+    if (value) add_fields(*value, path, fields);
   } else if constexpr (requires { value.push_back(value.front()); }) {
     for (size_t i = 0; i < value.size(); ++i) add_fields(value[i], inside(i), fields);
   } else {

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "record/optimizer_kind.h"
+#include "source_dir.h"
 #include "tests/smoke.h"
 
 namespace draftlab {

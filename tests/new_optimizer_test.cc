@@ -130,7 +130,7 @@ TEST_F(NewOptimizerTest, TrainsSwitchesIsTimedAndReported) {
 
   const std::string page = read_file(RunFolder(path("out")).report_page());
   EXPECT_THAT(page, AllOf(HasSubstr("sign_pair"), HasSubstr("S slower"), HasSubstr("slow_mean")));
-  EXPECT_THAT(read_file(RunFolder(path("out")).updates_csv()), HasSubstr(",sign_pair,"));
+  EXPECT_THAT(read_file(RunFolder(path("out")).report() / "updates.csv"), HasSubstr(",sign_pair,"));
 }
 
 TEST_F(NewOptimizerTest, ResumesToTheSameBits) {

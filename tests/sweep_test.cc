@@ -212,7 +212,7 @@ TEST_F(SweepTest, EveryLossTrainsAndIsMeasuredAlike) {
   EXPECT_THAT(read_file(folder.report_page()),
               AllOf(HasSubstr("Not all arms train on one loss: cross entropy on ce"),
                     HasSubstr("Training loss differs: ")));
-  EXPECT_THAT(read_file(folder.evaluations_csv()), HasSubstr("expected_acceptance_length"));
+  EXPECT_THAT(read_file(folder.report() / "evaluations.csv"), HasSubstr("expected_acceptance_length"));
 
   // A store without final hidden states is refused before anything runs.
   const Finished refused = draftlab({"plan", write_sweep("kl.json", [](JsonObject& sweep) {

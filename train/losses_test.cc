@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "source_dir.h"
 #include "testing/example_segments.h"
 #include "train/trainer.h"
 

@@ -53,7 +53,7 @@ TEST_F(StepTiming, MeasuresTwentyStepsOfPositiveParts) {
     EXPECT_GT(step.orthogonalization, 0);
     EXPECT_GT(step.rest, 0);
   }
-  EXPECT_EQ(timing.machine.at("threads").as_int64(), 1);
+  EXPECT_EQ(timing.machine.threads, 1);
 }
 
 TEST_F(StepTiming, AdamWOrthogonalizesNothing) {
