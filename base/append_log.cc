@@ -8,7 +8,8 @@ namespace draftlab {
 
 AppendLog::AppendLog(std::filesystem::path file, std::optional<int64_t> keep, Disk& disk)
     : file_(std::move(file)), disk_(disk) {
-  const std::string text = std::filesystem::exists(file_) ? read_file(file_) : "";
+  if (!std::filesystem::exists(file_)) disk_.append_and_sync(file_, "");
+  const std::string text = read_file(file_);
   const auto size = static_cast<int64_t>(text.size());
   bytes_ = keep.value_or(static_cast<int64_t>(text.rfind('\n') + 1));  // npos + 1 is 0
   if (bytes_ > size) {

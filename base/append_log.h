@@ -16,7 +16,7 @@ namespace draftlab {
 class AppendLog {
  public:
   // Keeps the first `keep` bytes and cuts the rest; without `keep` all whole lines. A file that is
-  // not there is empty. Throws Error naming the file if it is shorter than `keep`.
+  // not there is made, empty. Throws Error naming the file if it is shorter than `keep`.
   explicit AppendLog(std::filesystem::path file, std::optional<int64_t> keep = std::nullopt,
                      Disk& disk = real_disk());
 

@@ -127,6 +127,7 @@ TEST_F(MetricsFile, EveryFieldOfEveryRowReadsBack) {
   const UpdateRow update = numbered(UpdateRow());
   const EvaluationRow evaluation = numbered(EvaluationRow{.slot_accuracy = {0, 0, 0},
                                                           .prefix_share = {0, 0},
+                                                          .expected_acceptance = {0, 0},
                                                           .prompt_blocks = {0, 0},
                                                           .prompt_matches = {0}});
   {

@@ -71,8 +71,10 @@ TEST(Segment, EveryFieldReadsBackAlsoWhereItIsNotTheDefault) {
   config.drafter.initializer_range = 0.03;
   config.drafter.draft_vocab_size = 50;
   config.drafter.mask_token_id = 63;
-  config.training = {100,      3,      7, "constant", 0.1, 0.5, 4, parse_loss("kl", "test"),
-                     "argmax", "cuda", 2};
+  config.training = {
+      100,      3,      7, "constant",
+      0.1,      0.5,    4, parse_loss(JsonObject{{"kl", 0.5}, {"normalize", "labels"}}, "test"),
+      "argmax", "cuda", 2};
   config.evaluation.stride = 3;
   config.split = {10, 4, 2};
   config.parent = "p";

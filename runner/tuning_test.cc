@@ -204,7 +204,6 @@ TEST(Tuning, TrialsAreReadFromTheLastStepOfTheTuningSplitByTheMetricOfTheTarget)
         EvaluationRow row;
         row.step = step;
         row.split = split;
-        row.loss = row.split == "tuning" && step == 100 ? 9 - static_cast<double>(i) : 0;
         row.acceptance_length =
             1 + static_cast<double>(i) + (row.split == "tuning" && step == 100 ? 0.5 : 100);
         row.loss = 10 * row.acceptance_length;
@@ -221,7 +220,7 @@ TEST(Tuning, TrialsAreReadFromTheLastStepOfTheTuningSplitByTheMetricOfTheTarget)
   ASSERT_EQ(trials[0].scores.size(), 3u);
   EXPECT_EQ(trials[0].scores[0].point, "lr=0.001");
   EXPECT_DOUBLE_EQ(trials[0].scores[0].mean, 2);  // of 1.5 and 2.5
-  EXPECT_DOUBLE_EQ(trials[0].scores[0].loss, 8.5);
+  EXPECT_DOUBLE_EQ(trials[0].scores[0].loss, 20);
   EXPECT_DOUBLE_EQ(trials[0].scores[2].mean, 5.5);
   EXPECT_EQ(trials[0].scores[2].diverged, 1);
   plan.target = {"val_loss", 3};
