@@ -24,18 +24,20 @@ class ExampleSegments : public ::testing::Test {
     root_ = std::filesystem::temp_directory_path() /
             ("draftlab_example_segments_" + std::to_string(::getpid()));
     make_folder(root_);
-    // Sampled, so that the data's tokens are not the target's choices; three shards, and a mask
-    // token that is not what an integer is by default.
-    const char* const specification = R"({"name": "example",
+    manifest_ = capture_store(specification(), root_ / "store");
+  }
+  static void TearDownTestSuite() { std::filesystem::remove_all(root_); }
+
+  // Sampled, so that the data's tokens are not the target's choices; three shards, and a mask token
+  // that is not what an integer is by default.
+  static StoreSpecification specification() {
+    const char* const text = R"({"name": "example",
         "target": {"format": "made_up", "logit_scale": 6, "vocab_size": 40}, "taps": [0, 1, 3],
         "mask_token_id": 39,
         "prompts": {"made_up": {"count": 44, "tokens": 16}}, "sequences_per_shard": 16,
         "responses": {"max_tokens": 30, "temperature": 1, "cut_loops": true}})";
-    manifest_ =
-        capture_store(parse_store_specification(parse_json(specification, "test"), "test", root_),
-                      root_ / "store");
+    return parse_store_specification(parse_json(text, "test"), "test", root_);
   }
-  static void TearDownTestSuite() { std::filesystem::remove_all(root_); }
 
   SegmentConfig config(const std::string& optimizer = R"({"kind": "muon", "scale": "match_rms"})") {
     SegmentConfig config;

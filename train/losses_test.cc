@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/error.h"
-#include "source_dir.h"
 #include "testing/example_segments.h"
 #include "train/trainer.h"
 
@@ -19,11 +18,10 @@ class Losses : public ExampleSegments {
   static void SetUpTestSuite() {
     ExampleSegments::SetUpTestSuite();
     without_ = manifest_;
-    StoreSpecification specification = read_store_specification(
-        std::filesystem::path(DRAFTLAB_SOURCE_DIR) / "sweeps/stores/made_up_final_hidden.json");
-    specification.name = "made_up";
+    StoreSpecification keeping = specification();
+    keeping.final_hidden = true;
     std::filesystem::rename(root_ / "store", root_ / "without");
-    manifest_ = capture_store(specification, root_ / "store");
+    manifest_ = capture_store(keeping, root_ / "store");
   }
 
   SegmentConfig with(const Json& loss) {

@@ -469,7 +469,7 @@ TEST_F(SegmentTraining, AStepWithoutALabelIsCountedAndUpdatesNothing) {
     without += !taught;
     EXPECT_EQ(std::isnan(trained.row.loss), !taught);
     EXPECT_EQ(trained.row.gradient_norm > 0, taught);
-    EXPECT_EQ(weights_hash(trainer.state().weights) == before, !taught || step == 12);
+    EXPECT_EQ(weights_hash(trainer.state().weights) == before, !taught);
     EXPECT_EQ(trained.updates.empty(), !taught);
   }
   EXPECT_GT(without, 2);
