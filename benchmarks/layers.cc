@@ -13,7 +13,7 @@
 namespace draftlab {
 namespace {
 
-constexpr int kThreads = 2;
+constexpr int kThreads = 1;
 
 DrafterConfig one_layer(const std::string& kind) {
   DrafterConfig config = smollm2_drafter(1, 1, 16);
@@ -59,9 +59,9 @@ void mixer(benchmark::State& state, const std::string& kind) {
 void full_attention(benchmark::State& state) { mixer(state, "full_attention"); }
 void sliding_attention(benchmark::State& state) { mixer(state, "sliding_attention"); }
 void gated_delta_net(benchmark::State& state) { mixer(state, "gated_delta_net"); }
-BENCHMARK(full_attention)->Arg(512)->Arg(2048)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(sliding_attention)->Arg(512)->Arg(2048)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(gated_delta_net)->Arg(512)->Arg(2048)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(full_attention)->Arg(512)->Arg(2048)->Unit(benchmark::kMillisecond);
+BENCHMARK(sliding_attention)->Arg(512)->Arg(2048)->Unit(benchmark::kMillisecond);
+BENCHMARK(gated_delta_net)->Arg(512)->Arg(2048)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace draftlab
