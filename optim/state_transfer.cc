@@ -75,6 +75,7 @@ class TensorTransfer {
                  const OptimizerConfig& to, const Route& to_route, const NamedTensors& fresh,
                  std::vector<TransferRow>& rows)
       : same_rule_(from_route.rule == to_route.rule),
+        same_split_(from_route.split == to_route.split),
         declared_old_(buffers(from, from_route)),
         declared_(buffers(to, to_route)),
         old_(old),
@@ -87,17 +88,26 @@ class TensorTransfer {
     for (const Buffer& buffer : declared_)
       if (buffer.meaning == Meaning::kMeanGradient) carry_with_its_divisor(buffer);
     carry_kept_squares();
+    for (const Buffer& buffer : declared_)
+      if (buffer.meaning == Meaning::kRadius) carry_radius(buffer);
     for (const auto& [buffer, tensor] : fresh_) {
       if (!filled_.contains(buffer))
         report(buffer, "reset", why_.contains(buffer) ? why_.at(buffer) : "zeros");
     }
     for (const auto& [buffer, tensor] : old_) {
       if (!used_.contains(buffer) && !fresh_.contains(buffer))
-        report(buffer, "dropped", "means nothing to " + to_route_.rule);
+        report(buffer, "dropped", dropped(buffer));
     }
   }
 
  private:
+  std::string dropped(const std::string& buffer) const {
+    const Buffer* declared = named(buffer, declared_old_);
+    return declared != nullptr && declared->meaning == Meaning::kRadius
+               ? "the norm is free from here on"
+               : "means nothing to " + to_route_.rule;
+  }
+
   void report(const std::string& buffer, const std::string& fate, const std::string& how) {
     rows_.push_back({to_route_.name, buffer, fate, how});
   }
@@ -169,6 +179,15 @@ class TensorTransfer {
     }
   }
 
+  // The norm that a weight keeps goes with it from rule to rule, as long as its blocks stay.
+  void carry_radius(const Buffer& target) {
+    why_[target.name] = "the norm at the switch, which the next step takes";
+    for (const Buffer& source : declared_old_) {
+      if (source.meaning == Meaning::kRadius && same_split_ && old_.contains(source.name))
+        return carry(target.name, source.name);
+    }
+  }
+
   // Whether what a mean gradient remembers is also in a mean square that does not divide it: the
   // two began together, or what the former had before has decayed to a hundredth; and the latter
   // forgets more slowly (Cauchy and Schwarz: m^2 / v stays bounded for beta1^2 < beta2).
@@ -218,7 +237,7 @@ class TensorTransfer {
     carry(target.steps, source.steps);
   }
 
-  const bool same_rule_;
+  const bool same_rule_, same_split_;
   const std::vector<Buffer> declared_old_, declared_;
   const NamedTensors& old_;
   const Route& to_route_;

@@ -26,6 +26,9 @@ struct Transfer {
 //   momentum remembers. Else both are reset: a kept mean gradient over a mean square that starts
 //   from zero would make a first update of |m| / |g|, which has no bound where an entry of one
 //   gradient is small.
+// - The norm that Hyperball keeps is carried as long as the row blocks stay; else the next step
+// takes
+//   the norm that the weight has at the switch.
 // - Everything else (row statistics, preconditioners) is dropped, and reset in the new state.
 // Throws Error for a state that is not of `from` and its table.
 Transfer transfer_state(const NamedTensors& state, const OptimizerConfig& from,

@@ -63,7 +63,10 @@ const std::vector<std::string>& kinds() {
         R"({"kind": "adamw", "beta1": 0.8, "beta2": 0.9, "weight_decay": 0})",
         R"({"kind": "muon", "shadow_beta2": 0.95})",
         R"({"kind": "muon", "convention": "moonlight", "shadow_beta2": 0.999, "weight_decay": 0})",
-        R"({"kind": "normuon", "convention": "modded_nanogpt", "weight_decay": 0})"};
+        R"({"kind": "normuon", "convention": "modded_nanogpt", "weight_decay": 0})",
+        R"({"kind": "adamw", "hyperball": true})",
+        R"({"kind": "muon", "hyperball": true})",
+        R"({"kind": "soap", "hyperball": true})"};
     for (const OptimizerKind& kind : optimizer_kinds())
       texts.push_back(R"({"kind": ")" + kind.name + R"(", "weight_decay": 0})");
     return texts;
@@ -268,6 +271,41 @@ TEST(StateTransfer, AdamMiniTakesTheMeansOfItsBlocksAndGivesThemBack) {
       relative_distance(back.state.at("fc.weight/exp_avg_sq"), means.view({6, 1}).expand({6, 4})),
       1e-14);
   EXPECT_EQ(there.state.at("layers.1.qkv.weight/exp_avg_sq").numel(), 3);  // blocks of the split
+}
+
+TEST(StateTransfer, TheNormThatHyperballKeepsGoesFromRuleToRule) {
+  const Arm plain(R"({"kind": "muon"})"), muon(R"({"kind": "muon", "hyperball": true})"),
+      adam(R"({"kind": "adamw", "hyperball": true})");
+  const std::string radius = "fc.weight/radius";
+  NamedTensors weights = random_tensors(1);
+  const NamedTensors start = copy_of(weights), state = trained(adam, weights, 5);
+  EXPECT_LE(relative_distance(state.at(radius), start.at("fc.weight").norm().view({1})), 1e-14);
+  const Transfer carried = transfer(state, adam, muon);
+  EXPECT_EQ(by_buffer(carried).at(radius).fate, "carried");
+  EXPECT_TRUE(at::equal(carried.state.at(radius), state.at(radius)));
+  const Transfer freed = transfer(carried.state, muon, plain);
+  EXPECT_EQ(by_buffer(freed).at(radius).fate, "dropped");
+  EXPECT_EQ(by_buffer(freed).at(radius).how, "the norm is free from here on");
+
+  // In mid-run the norm at the switch becomes the radius, not that of the initial weights.
+  NamedTensors moved = random_tensors(1);
+  const NamedTensors before = trained(plain, moved, 5);
+  const Transfer there = transfer(before, plain, muon);
+  EXPECT_EQ(by_buffer(there).at(radius).fate, "reset");
+  EXPECT_THAT(by_buffer(there).at(radius).how, HasSubstr("the norm at the switch"));
+  EXPECT_EQ(by_buffer(there).at("fc.weight/momentum").fate, "carried");
+  const at::Tensor norm = moved.at("fc.weight").norm();
+  EXPECT_GT(std::abs(norm.item<double>() / start.at("fc.weight").norm().item<double>() - 1), 1e-3);
+  Optimizer optimizer(muon.config, muon.table, moved);
+  optimizer.load_state(there.state);
+  optimizer.step(random_tensors(50), 1);
+  EXPECT_LE(relative_distance(optimizer.state().at(radius), norm.view({1})), 1e-14);
+  EXPECT_LE(relative_distance(moved.at("fc.weight").norm(), norm), 1e-9);
+
+  // Other blocks have other norms.
+  Arm split = muon;
+  split.table = route(small_drafter(), muon.config, {{"fc.*", 0, 0, "matrix", {4, 2}}}, "");
+  EXPECT_EQ(by_buffer(transfer(carried.state, muon, split)).at(radius).fate, "reset");
 }
 
 TEST(StateTransfer, FrozenTensorsLoseTheirStateAndGetAFreshOne) {

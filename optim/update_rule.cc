@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "optim/hyperball.h"
+#include "record/hyperball.h"
 
 namespace draftlab {
 
@@ -23,8 +25,8 @@ UpdateRule::UpdateRule(const OptimizerKind& kind, const std::vector<Buffer>& kep
       state_(zeros(kept, like_.options())) {}
 
 UpdateRule::UpdateRule(const OptimizerConfig& options, const Route& route, const at::Tensor& weight)
-    : UpdateRule(optimizer_kind(options.kind, route.name),
-                 optimizer_kind(options.kind, route.name).buffers(options, route), route, weight) {}
+    : UpdateRule(optimizer_kind(options.kind, route.name), buffers(options, route), route, weight) {
+}
 
 double UpdateRule::cost() const {
   // About 30 bytes an entry move in the time of this many operations.
@@ -86,7 +88,9 @@ std::unique_ptr<UpdateRule> make_update_rule(const OptimizerConfig& config, cons
   const auto rule = update_rules().find(kind.name);
   if (rule == update_rules().end())
     throw Error(route.name, "has no update rule: " + kind.name + " is not in optim/rules/table.cc");
-  return rule->second(rule_options(config, route), route, weight);
+  const OptimizerConfig options = rule_options(config, route);
+  if (on_hyperball(config, route)) return make_hyperball_rule(rule->second, options, route, weight);
+  return rule->second(options, route, weight);
 }
 
 }  // namespace draftlab

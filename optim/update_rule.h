@@ -18,8 +18,8 @@ namespace draftlab {
 // count of seconds.
 struct Scratch {
   Workspace orthogonalization;  // belongs to orthogonalize()
-  Workspace matrices;           // slots 0 .. 3 for a rule, these two for the optimizer
-  static constexpr size_t kWeight = 4, kGradient = 5;
+  Workspace matrices;           // slots 0 .. 3 for a rule, these for what calls it
+  static constexpr size_t kWeight = 4, kGradient = 5, kUpdate = 6;
   // Rules add what they spend on it: orthogonalization, or new bases and roots.
   double orthogonalization_seconds = 0;
 
@@ -57,7 +57,7 @@ class UpdateRule {
   // An empty tensor with the state's dtype and device.
   const at::Tensor& like() const { return like_; }
   // By the name of the buffer, e.g. "momentum".
-  const NamedTensors& state() const { return state_; }
+  virtual const NamedTensors& state() const { return state_; }
 
  protected:
   UpdateRule(const OptimizerKind& kind, const std::vector<Buffer>& kept, const Route& route,

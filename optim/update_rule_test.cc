@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "testing/every_configuration.h"
 #include "optim/orthogonalization.h"
 #include "optim/state_transfer.h"
+#include "testing/every_configuration.h"
 
 namespace draftlab {
 namespace {

@@ -60,7 +60,8 @@ std::optional<std::string> condition(const OptimizerKind& kind, const OptimizerO
   std::vector<std::string> with, without;
   for (const OptimizerOption& other : kind.options) {
     if (other.key != option.when_key) continue;
-    for (const std::string& choice : other.choices) {
+    const std::vector<std::string> either = {"false", "true"};
+    for (const std::string& choice : other.fallback.is_bool() ? either : other.choices) {
       const bool has =
           std::find(option.when.begin(), option.when.end(), choice) != option.when.end();
       (has ? with : without).push_back(choice);
@@ -73,12 +74,14 @@ std::optional<std::string> condition(const OptimizerKind& kind, const OptimizerO
              : "not where " + option.when_key + " is " + comma_list(without);
 }
 
-// Another option whose value decides the default of this one; "": none but a convention.
+// Which other option decides the default of this one, in words; "": none but a convention.
 std::string default_follows(const OptimizerKind& kind, const OptimizerOption& option) {
   for (const OptimizerPreset& preset : kind.presets) {
     if (preset.key == "convention") continue;
     for (const auto& [key, value] : preset.defaults) {
-      if (key == option.key) return preset.key;
+      if (key != option.key) continue;
+      if (preset.value == "true") return "; " + value_text(value) + " with " + preset.key;
+      return "; each " + preset.key + " has its own default";
     }
   }
   return "";
@@ -95,8 +98,7 @@ std::string options_text(const OptimizerKind& kind, const OptimizerConfig& defau
     const std::string head = padded("  " + option.key, longest + 4) +
                              padded(option_text(value ? *value : option.fallback), 12) + "  ";
     std::string meaning = option.meaning;
-    if (const std::string key = default_follows(kind, option); !key.empty())
-      meaning += "; each " + key + " has its own default";
+    meaning += default_follows(kind, option);
     if (!when->empty()) meaning += "; " + *when;
     text += wrapped(head, allowed(option), kWidth) + wrapped("      ", meaning, kWidth);
   }

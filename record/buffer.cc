@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "record/hyperball.h"
 #include "record/optimizer_kind.h"
 
 namespace draftlab {
@@ -67,6 +68,7 @@ std::vector<Buffer> buffers(const OptimizerConfig& optimizer, const Route& route
   if (route.rule == "frozen") return {};
   std::vector<Buffer> kept =
       rule_of(optimizer, route).buffers(rule_options(optimizer, route), route);
+  if (on_hyperball(optimizer, route)) kept.push_back(radius_buffer(route));
   require_sound(kept, route);
   return kept;
 }

@@ -16,6 +16,7 @@ struct Buffer {
   enum class Meaning {
     kMeanGradient,  // decaying average of gradients, of the weight's shape
     kMeanSquare,    // decaying average of their squares, entry by entry or over blocks of entries
+    kRadius,        // norm of each row block, which is kept whatever the rule (record/hyperball.h)
     kOther,         // what only the same rule understands
     kCounter        // of steps: an int64 scalar on the CPU
   };

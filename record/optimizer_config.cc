@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "record/hyperball.h"
 #include "record/optimizer_kind.h"
 #include "record/orthogonalizer.h"
 
@@ -109,11 +110,21 @@ const Json& get_option(const OptimizerConfig& config, const std::string& key) {
   return *value;
 }
 
-bool holds(const OptimizerOption& option, const OptimizerConfig& config) {
-  if (option.when_key.empty()) return true;
-  const Json* value = config.find(option.when_key);
-  return value != nullptr &&
-         std::find(option.when.begin(), option.when.end(), value->as_string()) != option.when.end();
+// The value of an option that decides about others, as text; "absent" where there is none.
+std::string deciding_text(const OptimizerKind& kind, const std::string& key,
+                          const OptimizerConfig& config) {
+  const Json* value = config.find(key);
+  const OptimizerOption* option = find_option(kind, key);
+  if (value == nullptr && option != nullptr && option->absent_by_default) value = &option->fallback;
+  if (value == nullptr) return "absent";
+  return value->is_string() ? std::string(value->get_string()) : canonical(*value);
+}
+
+bool holds(const OptimizerKind& kind, const OptimizerOption& option,
+           const OptimizerConfig& config) {
+  return option.when_key.empty() ||
+         std::find(option.when.begin(), option.when.end(),
+                   deciding_text(kind, option.when_key, config)) != option.when.end();
 }
 
 // The default of an option, given the options before it.
@@ -121,8 +132,7 @@ const Json& fallback(const OptimizerKind& kind, const OptimizerOption& option,
                      const OptimizerConfig& config) {
   const Json* value = &option.fallback;
   for (const OptimizerPreset& preset : kind.presets) {
-    const Json* chosen = config.find(preset.key);
-    if (chosen == nullptr || chosen->as_string() != preset.value) continue;
+    if (deciding_text(kind, preset.key, config) != preset.value) continue;
     for (const auto& [key, other] : preset.defaults) {
       if (key == option.key) value = &other;
     }
@@ -136,18 +146,18 @@ OptimizerConfig resolve(const OptimizerKind& kind, const OptimizerConfig& given,
   OptimizerConfig config{kind.name, {}};
   for (const OptimizerOption& option : kind.options) {
     const Json* value = given.find(option.key);
-    if (!holds(option, config)) {
+    if (!holds(kind, option, config)) {
       if (value == nullptr) continue;
-      const Json* chosen = config.find(option.when_key);
-      throw Error(fields.where(option.key),
-                  "is no option where " + option.when_key + " is " +
-                      (chosen == nullptr ? "absent" : std::string(chosen->as_string())) +
-                      "; leave it out");
+      throw Error(fields.where(option.key), "is no option where " + option.when_key + " is " +
+                                                deciding_text(kind, option.when_key, config) +
+                                                "; leave it out");
     }
     if (value == nullptr) value = &fallback(kind, option, config);
     if (value->is_null()) throw Error(fields.where(option.key), "is missing; add this key");
+    if (option.absent_by_default && *value == option.fallback) continue;
     set_option(config.options, option.key, *value);
   }
+  require_no_decay(config, fields.where("weight_decay"));
   if (config.has("steps")) {
     const OrthogonalizerKind& how =
         orthogonalizer_kind(config.text("orthogonalizer"), fields.where("orthogonalizer"));

@@ -140,6 +140,42 @@ TEST(OptimizerConfig, OptionsExistOnlyWhereTheyMeanSomething) {
               HasSubstr("sweep.json: arm.epsilon: is not an option of lion"));
 }
 
+TEST(OptimizerConfig, HyperballTakesNoDecayAndNoScale) {
+  const OptimizerConfig muon =
+      parse(R"({"kind": "muon", "convention": "moonlight", "hyperball": true})");
+  EXPECT_TRUE(muon.boolean("hyperball"));
+  EXPECT_EQ(muon.number("weight_decay"), 0) << "Moonlight's own would be .1";
+  EXPECT_EQ(muon.number("adamw.weight_decay"), 0.1) << "the partner keeps its own";
+  EXPECT_FALSE(muon.has("scale") || muon.has("decay"));
+  EXPECT_EQ(parse(R"({"kind": "adamw", "hyperball": true})").number("weight_decay"), 0);
+  EXPECT_EQ(
+      parse(R"({"kind": "soap", "hyperball": true, "weight_decay": 0})").number("weight_decay"), 0);
+  EXPECT_THAT(error_of(R"({"kind": "muon", "hyperball": true, "weight_decay": 0.1})"),
+              HasSubstr("sweep.json: arm.weight_decay: is 0.1 beside \"hyperball\": true"));
+  EXPECT_THAT(error_of(R"({"kind": "adamw", "hyperball": [false, true], "weight_decay": 0.1})"),
+              HasSubstr("sweep.json: arm.weight_decay: is 0.1 beside \"hyperball\": true"));
+  EXPECT_THAT(
+      error_of(R"({"kind": "muon", "hyperball": true, "scale": "match_rms"})"),
+      HasSubstr("sweep.json: arm.scale: is no option where hyperball is true; leave it out"));
+  EXPECT_THAT(error_of(R"({"kind": "adamw", "hyperball": true, "decay": "cautious"})"),
+              HasSubstr("sweep.json: arm.decay: is no option where hyperball is true"));
+  EXPECT_THAT(error_of(R"({"kind": "lion", "hyperball": true})"),
+              HasSubstr("sweep.json: arm.hyperball: is not an option of lion"));
+}
+
+TEST(OptimizerConfig, HyperballIsAbsentWhereItIsOffSoThatOlderIdsStay) {
+  const OptimizerConfig off = parse(R"({"kind": "muon", "hyperball": false})");
+  EXPECT_FALSE(off.has("hyperball"));
+  EXPECT_TRUE(off.has("scale"));
+  EXPECT_EQ(canonical(to_json(off)), canonical(to_json(parse(R"({"kind": "muon"})"))));
+  const Json on = to_json(parse(R"({"kind": "muon", "hyperball": true})"));
+  EXPECT_EQ(canonical(to_json(parse_optimizer_config(on, "test"))), canonical(on));
+  std::vector<std::string> notices;
+  EXPECT_THAT(
+      distinguishing_options(grid(R"({"kind": "muon", "hyperball": [false, true]})", notices)),
+      ElementsAre("hyperball"));
+}
+
 TEST(OptimizerConfig, ARefusedOrthogonalizerIsToldWithTheReason) {
   EXPECT_THAT(error_of(R"({"kind": "muon", "orthogonalizer": "aol4_old"})"),
               ::testing::AllOf(HasSubstr("sweep.json: arm.orthogonalizer: 'aol4_old'"),

@@ -24,6 +24,9 @@ struct OptimizerOption {
   std::vector<std::string> when = {};
   // False of what only prepares a later switch: two optimizers that differ in it train alike.
   bool reaches_weights = true;
+  // True of one that came after segments had ids: where it has its default it is left out of a
+  // configuration, so that those ids stay.
+  bool absent_by_default = false;
 };
 
 // Other defaults, where the option `key` has `value`: a convention such as "moonlight". A later

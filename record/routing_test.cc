@@ -94,6 +94,15 @@ TEST(Routing, RatesAreScaledByTheShapeAndDecayIsNot) {
   EXPECT_EQ(rows[3].weight_decay, 0.4);
 }
 
+TEST(Routing, OnTheHyperballEveryShapeHasTheRateOfTheOptions) {
+  const auto rows = table(
+      R"({"kind": "muon", "learning_rate": 0.1, "hyperball": true, "convention": "moonlight"})",
+      "[]");
+  EXPECT_THAT(rows[0].learning_rates, ElementsAre(0.1));
+  EXPECT_THAT(rows[2].learning_rates, ElementsAre(0.1));
+  EXPECT_EQ(rows[0].weight_decay, 0);
+}
+
 TEST(Routing, RefusesRulesThatDoNothingAndVectorsAsMatrices) {
   EXPECT_THAT(error_of(R"({"kind": "muon"})", R"([{"pattern": "head.weight", "rule": "frozen"}])"),
               HasSubstr("\"head.weight\" decides no tensor"));

@@ -65,6 +65,7 @@ TEST(UpdateCost, StateIsCountedInBytesOfAParameter) {
   EXPECT_EQ(bytes_per_parameter(R"({"kind": "shampoo"})", 64, 32),
             8 + 8. * (64 * 64 + 32 * 32) / (64 * 32));
   EXPECT_EQ(bytes_per_parameter(R"({"kind": "muon", "shadow_beta2": 0.99})", 64, 32), 8);
+  EXPECT_EQ(cost(R"({"kind": "muon", "hyperball": true})", 64, 32).state_bytes, 4 * (64 * 32 + 1));
 }
 
 TEST(UpdateCost, StatisticsOfModdedNanogptFollowTheLongSide) {

@@ -145,9 +145,11 @@ void label_points(std::vector<ArmPoint>& points) {
   std::set<std::pair<std::string, std::string>> first(labels[0].begin(), labels[0].end());
   std::set<std::string> varying;
   for (const Labels& all : labels) {
-    for (const auto& label : all) {
+    const std::set<std::pair<std::string, std::string>> these(all.begin(), all.end());
+    for (const auto& label : all)
       if (!first.contains(label)) varying.insert(label.first);
-    }
+    for (const auto& label : first)  // or an option that only some points have
+      if (!these.contains(label)) varying.insert(label.first);
   }
   for (size_t i = 0; i < points.size(); ++i) {
     points[i].label.clear();

@@ -43,6 +43,16 @@ TEST(Stages, ASwitchIsEveryCombinationOfItsLists) {
   EXPECT_EQ(stage.start.schedule_from, 0);
 }
 
+TEST(Stages, AnOptionThatOnlySomePointsHaveIsInTheirNames) {
+  for (const auto& [values, expected] :
+       {std::pair<const char*, std::vector<std::string>>{"[true, false]", {"hyperball=true", ""}},
+        {"[false, true]", {"", "hyperball=true"}}}) {
+    const std::string optimizer =
+        std::string(R"({"kind": "muon", "learning_rate": 0.01, "hyperball": )") + values + "}";
+    EXPECT_EQ(labels(example_sweep({{"/arms/0/optimizer", optimizer}})), expected) << values;
+  }
+}
+
 TEST(Stages, APlaceIsAStepOrAShareOfTrainingOrWarmUp) {
   const auto step = [](const char* at) {
     return example_sweep({{"/training/warmup", "0.3"},

@@ -38,6 +38,11 @@ inline const std::vector<std::string>& every_configuration() {
         }
         if (option.key == "cautious") texts.push_back(name + R"(, "cautious": true})");
         if (option.key == "shadow_beta2") texts.push_back(name + R"(, "shadow_beta2": 0.95})");
+        if (option.key == "hyperball") {
+          texts.push_back(name + R"(, "hyperball": true})");
+          for (const std::string& convention : conventions)
+            texts.push_back(name + R"(, "hyperball": true, "convention": ")" + convention + "\"}");
+        }
         if (option.key == "nesterov") texts.push_back(name + R"(, "nesterov": false})");
       }
     }

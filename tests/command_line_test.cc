@@ -243,6 +243,7 @@ TEST_F(CommandLineTest, OptimizersExplainsOne) {
                     HasSubstr("not where orthogonalizer is exact"),
                     HasSubstr("only where orthogonalizer is\n      polar_express"),
                     HasSubstr("  moonlight: Moonlight"), HasSubstr("momentum_form accumulate"),
+                    HasSubstr("  hyperball  "), HasSubstr("only where hyperball is false"),
                     HasSubstr("  momentum  1024 x 4096  mean gradient, decay 0.95\n")));
   const Finished turbo = draftlab({"optimizers", "turbo_muon"});
   EXPECT_THAT(turbo.output, AllOf(ContainsRegex("\n  steps +4 "), Not(HasSubstr("lower_bound"))));

@@ -13,7 +13,7 @@ MuonRule::MuonRule(const OptimizerConfig& options, const Route& route, const at:
       how_(orthogonalization(options)),
       base_rate_(options.learning_rate()),
       shadow_beta2_(options.number("shadow_beta2")),
-      decay_(options.text("decay")),
+      decay_(options.has("decay") ? options.text("decay") : "decoupled"),
       form_{options.number("momentum"), options.text("momentum_form") == "accumulate",
             options.boolean("nesterov"), options.boolean("cautious")},
       momentum_(buffer(form_.accumulate ? "momentum_sum" : "momentum")),

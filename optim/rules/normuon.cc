@@ -25,7 +25,7 @@ class NorMuon : public MuonRule {
       : MuonRule(options, route, weight),
         convention_(options.text("convention")),
         beta2_(options.number("beta2")),
-        unit_norm_(options.text("scale") == "rms"),
+        unit_norm_(options.has("scale") && options.text("scale") == "rms"),
         v_(statistics(options)) {
     require_one_of(convention_, {"official", "paper", "dion", "modded_nanogpt"}, route.name);
   }

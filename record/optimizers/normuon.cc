@@ -1,5 +1,6 @@
 #include "record/optimizers/normuon.h"
 
+#include "record/hyperball.h"
 #include "record/optimizers/muon_family.h"
 
 namespace draftlab {
@@ -55,25 +56,25 @@ std::vector<Buffer> buffers(const OptimizerConfig& options, const Route& route) 
 }  // namespace
 
 OptimizerKind normuon() {
-  return {.name = "normuon",
-          .summary = "Muon with rows rescaled by their running mean square",
-          .source = "Li et al. 2025, arXiv 2510.05491; defaults of github.com/zichongli5/NorMuon",
-          .formula =
-              "O as in Muon\n"
-              "V_i <- beta2 V_i + (1 - beta2) mean over row i of O^2\n"
-              "O_ij <- O_ij / sqrt(V_i), then O is scaled back to the norm that it had\n"
-              "W <- W (1 - eta lambda) - eta scale O",
-          .options = muon_options(
-              {.conventions = {"official", "paper", "dion", "modded_nanogpt"},
-               .scales = {"original", "match_rms", "spectral", "rms"},
-               .scale_meaning =
-                   "factor on the rate for an m x n matrix: sqrt(max(1, m/n)), 0.2 sqrt(max(m, "
-                   "n)), sqrt(m/n), and 0.2 sqrt(m n) over the norm of O",
-               .decays = {"decoupled", "cautious", "cautious_squared"},
-               .own = {beta("beta2", 0.95, "mean square of each row")}}),
-          .buffers = buffers,
-          .presets = presets(),
-          .work = orthogonalization_work};
+  return with_hyperball(
+      {.name = "normuon",
+       .summary = "Muon with rows rescaled by their running mean square",
+       .source = "Li et al. 2025, arXiv 2510.05491; defaults of github.com/zichongli5/NorMuon",
+       .formula = "O as in Muon\n"
+                  "V_i <- beta2 V_i + (1 - beta2) mean over row i of O^2\n"
+                  "O_ij <- O_ij / sqrt(V_i), then O is scaled back to the norm that it had\n"
+                  "W <- W (1 - eta lambda) - eta scale O",
+       .options = muon_options(
+           {.conventions = {"official", "paper", "dion", "modded_nanogpt"},
+            .scales = {"original", "match_rms", "spectral", "rms"},
+            .scale_meaning =
+                "factor on the rate for an m x n matrix: sqrt(max(1, m/n)), 0.2 sqrt(max(m, "
+                "n)), sqrt(m/n), and 0.2 sqrt(m n) over the norm of O",
+            .decays = {"decoupled", "cautious", "cautious_squared"},
+            .own = {beta("beta2", 0.95, "mean square of each row")}}),
+       .buffers = buffers,
+       .presets = presets(),
+       .work = orthogonalization_work});
 }
 
 }  // namespace draftlab::optimizers

@@ -1,3 +1,4 @@
+#include "record/hyperball.h"
 #include "record/optimizers/two_sided.h"
 
 namespace draftlab::optimizers {
@@ -26,34 +27,33 @@ UpdateWork work(const OptimizerConfig& options, const Route& route) {
 }  // namespace
 
 OptimizerKind soap() {
-  return {.name = "soap",
-          .summary =
-              "AdamW in the eigenbasis of Shampoo's preconditioners, on matrices; AdamW on the "
-              "rest",
-          .source = "Vyas et al. 2024, arXiv 2409.11321",
-          .formula =
-              "L <- beta2 L + (1 - beta2) G G^T, R <- beta2 R + (1 - beta2) G^T G\n"
-              "Q_L, Q_R: eigenvectors of L and R, then Q <- qr(L Q) every precondition_every "
-              "steps\n"
-              "Adam on Q_L^T G Q_R, rotated back; the first step only fills L and R\n"
-              "W <- W - eta update, then W <- W (1 - eta lambda)",
-          .options = joined({{learning_rate(3e-3),
-                              beta("beta1", 0.95, "mean gradient"),
-                              beta("beta2", 0.95, "mean squared gradient, and of L and R"),
-                              epsilon(1e-8),
-                              weight_decay(0.01),
-                              precondition_every("steps between new eigenbases"),
-                              {"largest_side",
-                               int64_t{10000},
-                               1,
-                               1e6,
-                               {},
-                               "a longer side of a matrix is not rotated"},
-                              qk_clip()},
-                             partner(3e-3, 0.95, 0.95, 1e-8, 0.01)}),
-          .buffers = buffers,
-          .work = work,
-          .period = "precondition_every"};
+  return with_hyperball(
+      {.name = "soap",
+       .summary = "AdamW in the eigenbasis of Shampoo's preconditioners, on matrices; AdamW on the "
+                  "rest",
+       .source = "Vyas et al. 2024, arXiv 2409.11321",
+       .formula = "L <- beta2 L + (1 - beta2) G G^T, R <- beta2 R + (1 - beta2) G^T G\n"
+                  "Q_L, Q_R: eigenvectors of L and R, then Q <- qr(L Q) every precondition_every "
+                  "steps\n"
+                  "Adam on Q_L^T G Q_R, rotated back; the first step only fills L and R\n"
+                  "W <- W - eta update, then W <- W (1 - eta lambda)",
+       .options = joined({{learning_rate(3e-3),
+                           beta("beta1", 0.95, "mean gradient"),
+                           beta("beta2", 0.95, "mean squared gradient, and of L and R"),
+                           epsilon(1e-8),
+                           weight_decay(0.01),
+                           precondition_every("steps between new eigenbases"),
+                           {"largest_side",
+                            int64_t{10000},
+                            1,
+                            1e6,
+                            {},
+                            "a longer side of a matrix is not rotated"},
+                           qk_clip()},
+                          partner(3e-3, 0.95, 0.95, 1e-8, 0.01)}),
+       .buffers = buffers,
+       .work = work,
+       .period = "precondition_every"});
 }
 
 }  // namespace draftlab::optimizers
