@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "record/optimizer_kind.h"
 #include "record/layers/layer_kind.h"
 #include "record/optimizer_kind.h"
 
