@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "store/prompts.h"
+#include "testing/every_field.h"
 
 namespace draftlab {
 namespace {
@@ -152,6 +153,31 @@ TEST_F(Specification, PromptFilesReadAsTextOrTokensAndNameTheirBrokenLine) {
   expect_error("\n", "holds 0 prompts");
 }
 
+// Whatever could change a byte of the store, and nothing else.
+TEST_F(Specification, EveryFieldIsPartOfTheIdentityButThePlacesOfFiles) {
+  const StoreSpecification made_up = parse(R"({"name": "x", "target": {"format": "made_up"},
+      "taps": [0, 3], "mask_token_id": 5, "prompts": {"made_up": {"count": 4, "tokens": 9}}})");
+  const auto identity = [](const StoreSpecification& s) {
+    return canonical(identity_json(s, "the target's", "the prompts'"));
+  };
+  StoreSpecification walked = made_up;
+  for (size_t i = 0; i < every_field(walked).size(); ++i) {
+    StoreSpecification changed = made_up;
+    const Field field = every_field(changed)[i];
+    if (field.file == &changed.prompts.file) continue;  // prompts of a file, then
+    change(field);
+    EXPECT_EQ(identity(changed) == identity(made_up), field.file == &changed.target.path)
+        << "field " << field.path;
+  }
+  StoreSpecification files = parse(kGguf);
+  const std::string before = identity(files);
+  files.target.path = "/elsewhere" / files.target.path.filename();
+  files.prompts.file = "/elsewhere" / files.prompts.file.filename();
+  EXPECT_EQ(identity(files), before);
+  EXPECT_NE(canonical(identity_json(files, "another", "the prompts'")), before);
+  EXPECT_NE(canonical(identity_json(files, "the target's", "others")), before);
+}
+
 TEST_F(Specification, MadeUpPromptsAreAPureFunctionOfTheirSeed) {
   PromptSource source;
   source.count = 20;
@@ -162,6 +188,7 @@ TEST_F(Specification, MadeUpPromptsAreAPureFunctionOfTheirSeed) {
   bool differs = false;
   for (size_t i = 0; i < a.size(); ++i) {
     EXPECT_EQ(a[i].token_ids, b[i].token_ids);
+    if (i > 0) EXPECT_NE(a[i].token_ids, a[i - 1].token_ids);
     differs |= a[i].token_ids != c[i].token_ids;
     EXPECT_THAT(a[i].token_ids.size(), ::testing::AllOf(::testing::Ge(5), ::testing::Le(9)));
     EXPECT_THAT(a[i].token_ids,

@@ -3,16 +3,19 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <map>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/random.h"
 #include "store/describe.h"
+#include "store/file_hash.h"
 #include "store/reader.h"
 #include "store/specification.h"
 #include "store/verify.h"
 #include "store/writer.h"
+#include "testing/every_field.h"
 
 namespace draftlab {
 namespace {
@@ -174,11 +177,38 @@ TEST_F(Store, FinalHiddenStatesAreARowATokenAndPartOfTheIdentity) {
               ThrowsMessage<Error>(HasSubstr("final_hidden: 'befor_final_norm' is not known")));
 }
 
-TEST_F(Store, TheHashDependsOnTheDataAndNotOnWhereTheTargetLies) {
-  StoreManifest manifest = build();
-  const std::string hash = manifest.hash();
-  manifest.target_file = "/elsewhere/m.gguf";
-  EXPECT_EQ(manifest.hash(), hash);
+TEST_F(Store, TheLastShardMayBeSmaller) {
+  StoreWriter writer(folder_, header(), kShards);
+  writer.write_shard(0, sequences_of(0));
+  std::vector<StoredSequence> last = sequences_of(1);
+  last.pop_back();
+  writer.write_shard(1, last);
+  writer.finish();
+  StoreReader reader(folder_);
+  ASSERT_EQ(reader.size(), 5);
+  for (int64_t i = 0; i < 5; ++i)
+    EXPECT_EQ(reader.record(i).entry->prompt_id, "p" + std::to_string(i));
+  EXPECT_EQ(reader.record(4).token_ids[0], last[1].token_ids[0]);
+  EXPECT_THAT([&] { reader.record(5); }, ThrowsMessage<Error>(HasSubstr("has no record 5")));
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Store, EveryFieldOfAManifestReadsBackAndGivesTheDataItsIdentity) {
+  const StoreManifest manifest = build();
+  const Json json = parse_json(canonical(to_json(manifest)), "x");
+  EXPECT_EQ(field_texts(manifest_from_json(json, "x")), field_texts(manifest));
+  StoreManifest walked = manifest;
+  for (size_t i = 0; i < every_field(walked).size(); ++i) {
+    StoreManifest changed = manifest;
+    const Field field = every_field(changed)[i];
+    change(field);
+    EXPECT_EQ(changed.hash() == manifest.hash(), field.text == &changed.target_file)
+        << "field " << field.path;
+  }
+}
+
+TEST_F(Store, TheHashDependsOnTheData) {
+  const std::string hash = build().hash();
   fs::remove_all(folder_);
   const StoreManifest other = build([](StoredSequence& s) { s.token_ids.back() ^= 1; });
   EXPECT_NE(other.hash(), hash);
@@ -335,6 +365,36 @@ TEST_F(Store, ARecordOfAnotherLengthThanTheManifestSaysIsFound) {
   StoreReader reader(folder_);
   EXPECT_THAT([&] { reader.record(2); },
               ThrowsMessage<Error>(AllOf(HasSubstr("record 2 (p2)"), HasSubstr("token_ids"))));
+}
+
+// With right hashes, and as many bytes as it should have.
+TEST_F(Store, ATensorOfAnotherDtypeIsRefused) {
+  StoreManifest manifest = build();
+  const SafetensorsFile file(shard(0));
+  for (const auto& [tensor, dtype] :
+       {std::pair("0.token_ids", "F32"), std::pair("0.loss_mask", "I8"),
+        std::pair("0.target_argmax", "U32"), std::pair("0.taps", "F16")}) {
+    std::map<std::string, SafetensorsEntry> tensors = file.tensors();
+    tensors.at(tensor).dtype = dtype;
+    const std::string bytes = safetensors_bytes(tensors, file.metadata());
+    replace_file(shard(0), bytes);
+    manifest.shards[0].bytes = static_cast<int64_t>(bytes.size());
+    manifest.shards[0].sha256 = sha256_hex(bytes);
+    write_manifest(folder_, manifest);
+    EXPECT_THAT(findings(), ::testing::Contains(HasSubstr("another dtype or shape"))) << tensor;
+    StoreReader reader(folder_);
+    EXPECT_THAT([&] { reader.record(0); },
+                ThrowsMessage<Error>(HasSubstr("another dtype or shape")))
+        << tensor;
+  }
+}
+
+TEST_F(Store, AFileThatChangedIsHashedAgain) {
+  make_folder(folder_);
+  replace_file(folder_ / "x", "one");
+  EXPECT_EQ(sha256_once(folder_ / "x"), sha256_hex("one"));
+  replace_file(folder_ / "x", "another");
+  EXPECT_EQ(sha256_once(folder_ / "x"), sha256_hex("another"));
 }
 
 TEST_F(Store, AManifestOfAnotherConventionOrVersionIsRefused) {

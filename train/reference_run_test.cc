@@ -11,6 +11,8 @@
 #include <numeric>
 #include <set>
 
+#include "base/file.h"
+#include "base/json.h"
 #include "base/random.h"
 #include "model/anchors.h"
 #include "model/drafter.h"
@@ -472,6 +474,31 @@ TEST_P(ReferenceRun, EveryLoggedColumnAgreesAcrossEpochsASwitchAndARestart) {
   EXPECT_NEAR(written.bigram_acceptance_length, counted.bigram_acceptance_length, 1e-12);
   EXPECT_NEAR(written.bigram_acceptance_length_argmax, counted.bigram_acceptance_length_argmax,
               1e-12);
+}
+
+// Every second prompt is the one before it, and a greedy target answers both alike.
+TEST_F(ExampleSegments, HeldOutSequencesThatAreTrainedOnAreCounted) {
+  std::string prompts;
+  for (int64_t i = 0; i < 40; ++i) {
+    const int64_t twin = i / 2;
+    prompts += canonical(JsonObject{{"id", "p" + std::to_string(i)},
+                                    {"token_ids", JsonArray{3, twin, 7, 2 * twin % 39}}}) +
+               "\n";
+  }
+  replace_file(root_ / "twins.jsonl", prompts);
+  const char* const specification = R"({"name": "twins",
+      "target": {"format": "made_up", "logit_scale": 6, "vocab_size": 40}, "taps": [0, 1, 3],
+      "mask_token_id": 39, "prompts": {"file": "twins.jsonl"},
+      "responses": {"max_tokens": 16, "cut_loops": false}})";
+  SegmentConfig segment = config();
+  segment.store =
+      capture_store(parse_store_specification(parse_json(specification, "test"), "test", root_),
+                    root_ / "twins")
+          .hash();
+  const Baselines counted = PlainTraining(segment, root_ / "twins").baselines();
+  EXPECT_GE(counted.duplicates, 2);
+  EXPECT_LT(counted.duplicates, segment.split.held_out);
+  EXPECT_EQ(TrainingData(segment, root_ / "twins").baselines().duplicates, counted.duplicates);
 }
 
 INSTANTIATE_TEST_SUITE_P(Labels, ReferenceRun, ::testing::Values("data", "argmax"),

@@ -228,6 +228,34 @@ TEST_F(SegmentTraining, TheDataHashTellsWhatWasTrainedOn) {
   EXPECT_NE(trains("longer", [](SegmentConfig& s) { s.to_step = 2; }), base);
 }
 
+// The second batch is the same in both; the first had other labels.
+TEST_F(SegmentTraining, TheDataHashRemembersEarlierSteps) {
+  const auto after_two_steps = [&](const std::string& labels) {
+    SegmentConfig first = config(), second = config();
+    first.training.labels = labels;
+    first.to_step = 1;
+    train(first);
+    second.parent = segment_id(first);
+    second.from_step = 1;
+    second.to_step = 2;
+    train(second);
+    return checkpoint_of(second, segment_id(second), 2).data_hash;
+  };
+  EXPECT_NE(after_two_steps("data"), after_two_steps("argmax"));
+}
+
+TEST_F(SegmentTraining, CheckpointsAreWrittenOnTheWay) {
+  SegmentConfig segment = config(R"({"kind": "adamw", "learning_rate": 0.6})");
+  segment.training.schedule = "constant";
+  segment.training.warmup = 1;
+  segment.training.clip = 0;
+  const Outcome outcome = train(segment, "explodes_late");
+  ASSERT_EQ(outcome.kind, OutcomeKind::kDiverged);
+  ASSERT_GE(outcome.step, 5);
+  EXPECT_EQ(SegmentFolder(root_ / "segments/explodes_late").last_checkpoint(),
+            outcome.step / 5 * 5);
+}
+
 TEST_F(SegmentTraining, TwoSegmentsInARowEqualOne) {
   const Outcome whole = train(config(), "one");
   SegmentConfig first = config();
@@ -490,6 +518,30 @@ TEST_F(SegmentTraining, AStepWithoutALabelIsCountedAndUpdatesNothing) {
   EXPECT_EQ(train(other, "no_label_other").kind, OutcomeKind::kDone);
   const Metrics a = metrics("no_label_whole"), b = metrics("no_label_other");
   for (size_t i = 0; i < 12; ++i) EXPECT_EQ(a.steps[i].tokens, b.steps[i].tokens);
+}
+
+TEST_F(SegmentTraining, ALossThatIsNoNumberEndsTheRun) {
+  const SegmentConfig segment = config(R"({"kind": "adamw"})");
+  train(segment, "not_a_number", true);
+  Checkpoint checkpoint = checkpoint_of(segment, "not_a_number", 1);
+  checkpoint.weights.at("fc.weight").fill_(std::nan(""));
+  write_checkpoint(SegmentFolder(root_ / "segments/not_a_number").checkpoint(1), checkpoint);
+  const Outcome outcome = train(segment, "not_a_number");
+  EXPECT_EQ(outcome.kind, OutcomeKind::kDiverged);
+  EXPECT_EQ(outcome.reason, "the training loss is NaN at step 2");
+}
+
+TEST_F(SegmentTraining, ADrafterThatDoesNotFitItsStoreIsRefusedByKey) {
+  const auto refused = [&](auto change, const std::string& key) {
+    SegmentConfig segment = config();
+    change(segment.drafter);
+    EXPECT_THAT([&] { train(segment, "unfit_" + key); },
+                ::testing::ThrowsMessage<Error>(::testing::HasSubstr(key)));
+  };
+  refused([](DrafterConfig& d) { d.hidden_size += 1; }, "hidden_size is 32");
+  refused([](DrafterConfig& d) { d.vocab_size += 1; }, "vocab_size is 40");
+  refused([](DrafterConfig& d) { d.num_taps -= 1; }, "number of taps is 3");
+  refused([](DrafterConfig& d) { d.mask_token_id -= 1; }, "mask_token_id is 39");
 }
 
 TEST_F(SegmentTraining, AnotherStoreThanThePlannedOneIsRefused) {
