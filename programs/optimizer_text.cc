@@ -80,7 +80,7 @@ std::string default_follows(const OptimizerKind& kind, const OptimizerOption& op
     if (preset.key == "convention") continue;
     for (const auto& [key, value] : preset.defaults) {
       if (key != option.key) continue;
-      if (preset.value == "true") return "; " + value_text(value) + " with " + preset.key;
+      if (preset.value == "true") return "; " + option_text(value) + " with " + preset.key;
       return "; each " + preset.key + " has its own default";
     }
   }

@@ -85,7 +85,9 @@ double step_flop(const SegmentConfig& config, double tokens_per_sequence) {
   const double sequences = config.training.sequences_per_step;
   const Pass pass = one_pass(config.drafter, sequences * config.training.anchors,
                              sequences * tokens_per_sequence, tokens_per_sequence);
-  return 3 * pass.layers + 2 * pass.head + update_cost(config.routing, config.optimizer).flop;
+  // The head: logits and gradient; for a loss of two distributions the target's logits too.
+  const double heads = config.training.loss.needs_target() ? 3 : 2;
+  return 3 * pass.layers + heads * pass.head + update_cost(config.routing, config.optimizer).flop;
 }
 
 double evaluation_flop(const SegmentConfig& config, double tokens_per_sequence) {

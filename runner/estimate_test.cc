@@ -59,6 +59,8 @@ TEST(Estimate, OperationsOfAStepAgreeWithACountByHand) {
   const double scores = 2 * 4 * rows * (128 + 8) * 576;
   const double head = 2.0 * 4 * 32 * 7 * 576 * 49152;
   EXPECT_DOUBLE_EQ(step_flop(config, 256), 3 * (layers + scores) + 2 * head);
+  config.training.loss = parse_loss("kl", "test");
+  EXPECT_DOUBLE_EQ(step_flop(config, 256), 3 * (layers + scores) + 3 * head);
 }
 
 TEST(Estimate, MeasuredRatesComeFromSegmentsThatEndedInOneLife) {

@@ -22,6 +22,7 @@
 #include "target_model/frozen.h"
 #include "testing/example_segments.h"
 #include "train/checkpoint.h"
+#include "train/training_data.h"
 
 namespace draftlab {
 namespace {
