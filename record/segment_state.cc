@@ -11,10 +11,18 @@ SegmentState read_segment_state(const SegmentFolder& folder, int64_t from_step) 
   state.step = from_step;
   const bool logged = std::filesystem::exists(folder.metrics());
   state.started = logged || std::filesystem::exists(folder.task());
-  state.outcome = read_outcome(folder.outcome(), folder.id());
-  if (logged) {
-    state.metrics =
-        read_metrics(folder.metrics(), state.outcome ? state.outcome->metrics_sha256 : "");
+  try {
+    state.outcome = read_outcome(folder.outcome(), folder.id());
+  } catch (const Error& error) {
+    state.broken = error.what();
+  }
+  try {
+    if (logged) {
+      state.metrics =
+          read_metrics(folder.metrics(), state.outcome ? state.outcome->metrics_sha256 : "");
+    }
+  } catch (const Error& error) {
+    state.broken = error.what();
   }
   if (state.outcome && state.outcome->kind != OutcomeKind::kFailed) {
     state.step = state.outcome->step;

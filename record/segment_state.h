@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "record/metrics.h"
 #include "record/outcome.h"
@@ -19,9 +20,10 @@ struct SegmentState {
   // segment starts. A worker that failed does not know its step; any other may have logged one
   // more, whose update was never applied.
   int64_t step = 0;
+  std::string
+      broken;  // the file of it that cannot be read, and why; all else is as far as it is whole
 };
 
-// Throws Error naming the file that cannot be read.
 SegmentState read_segment_state(const SegmentFolder& folder, int64_t from_step);
 
 // The outcome on disk; one that cannot be read is a failure with that reason.

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/file.h"
 
 namespace draftlab {
@@ -70,11 +69,23 @@ TEST_F(SegmentStateTest, AFailedWorkerDoesNotKnowItsStep) {
 TEST_F(SegmentStateTest, AnOutcomeThatCannotBeReadIsAFailureThatNamesTheFile) {
   EXPECT_EQ(outcome_on_disk(folder_), std::nullopt);
   replace_file(folder_.outcome(), "{");
-  EXPECT_THROW(state(), Error);
   const auto outcome = outcome_on_disk(folder_);
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->kind, OutcomeKind::kFailed);
   EXPECT_THAT(outcome->reason, HasSubstr("outcome.json"));
+}
+
+TEST_F(SegmentStateTest, OneBrokenFileIsNamedAndDoesNotHideTheOther) {
+  log_steps(57);
+  EXPECT_EQ(state().broken, "");
+  replace_file(folder_.outcome(), "{");
+  EXPECT_THAT(state().broken, HasSubstr("outcome.json"));
+  EXPECT_EQ(state().step, 57);
+  end(OutcomeKind::kDone, 80);
+  replace_file(folder_.metrics(), "{\n");
+  EXPECT_THAT(state().broken, HasSubstr("metrics.jsonl"));
+  EXPECT_EQ(state().step, 80);
+  EXPECT_TRUE(state().metrics.steps.empty());
 }
 
 TEST_F(SegmentStateTest, OnlyDoneAndDivergedAreResults) {

@@ -133,12 +133,7 @@ Outcome Scheduler::outcome_of(size_t segment, const WorkerExit& exit) const {
   if (auto written = outcome_on_disk(folder)) return *std::move(written);
   Outcome outcome;
   outcome.segment = exit.segment;
-  try {
-    outcome.step = last_step(folder, planned.config.from_step);
-  } catch (const Error& error) {
-    outcome.reason = error.what();
-    return outcome;
-  }
+  outcome.step = last_step(folder, planned.config.from_step);
   outcome.reason =
       exit.failure.empty() ? "the worker ended without an outcome" : "the worker " + exit.failure;
   if (!exit.last_line.empty()) outcome.reason += ": " + exit.last_line;

@@ -24,30 +24,28 @@ struct SegmentStatus {
 
 SegmentStatus segment_status(const SegmentFolder& folder, int64_t from_step) {
   SegmentStatus status;
-  status.step = from_step;
   // Asked before the outcome is read: a worker that ends in between has then written it.
   const bool lives = worker_lives(folder.lock());
-  try {
-    const SegmentState state = read_segment_state(folder, from_step);
-    status.step = state.step;
-    for (const StepRow& row : state.metrics.steps)
-      status.train_seconds += row.data_seconds + row.model_seconds + row.optimizer_seconds;
-    for (const EvaluationRow& row : state.metrics.evaluations) {
-      if (row.split != "held_out") continue;
-      status.val_loss = row.loss;
-      status.acceptance_length = row.acceptance_length;
-    }
-    if (state.outcome) {
-      status.state = outcome_name(state.outcome->kind);
-      status.reason = state.outcome->reason;
-      return status;
-    }
-    status.state = !state.started ? "waiting" : lives ? "running" : "interrupted";
-  } catch (const Error& error) {
+  const SegmentState state = read_segment_state(folder, from_step);
+  status.step = state.step;
+  for (const StepRow& row : state.metrics.steps)
+    status.train_seconds += row.data_seconds + row.model_seconds + row.optimizer_seconds;
+  for (const EvaluationRow& row : state.metrics.evaluations) {
+    if (row.split != "held_out") continue;
+    status.val_loss = row.loss;
+    status.acceptance_length = row.acceptance_length;
+  }
+  if (!state.broken.empty()) {
     status.state = "failed";
-    status.reason = error.what();
+    status.reason = state.broken;
     return status;
   }
+  if (state.outcome) {
+    status.state = outcome_name(state.outcome->kind);
+    status.reason = state.outcome->reason;
+    return status;
+  }
+  status.state = !state.started ? "waiting" : lives ? "running" : "interrupted";
   if (const auto progress = read_progress(folder.progress()); lives && progress)
     status.step = std::max(status.step, progress->step);
   return status;

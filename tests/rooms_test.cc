@@ -26,7 +26,7 @@ const std::map<std::string, Rooms> kUpstream = [] {
       {"record", {"base"}},
       {"store", {"base", "record"}},
       {"kernels", {"base"}},
-      {"target_model", {"base", "store", "kernels"}},
+      {"target_model", {"base", "record", "store", "kernels"}},
       {"model", {"base", "record", "store", "kernels"}},
       {"optim", {"base", "record", "kernels"}},
       {"train", {"base", "record", "store", "kernels", "target_model", "model", "optim"}},

@@ -28,7 +28,7 @@ TEST_F(FairnessTest, F18ARunThatWentOnOnAnotherMachine) {
   EXPECT_THAT(of("F27"), IsEmpty());
   for (Result& run : study_.results) {
     run.seconds_from_probe = true;
-    run.probe.emplace();
+    run.probe.emplace().steps = {{0, 1, 0, 0, 0}};
   }
   EXPECT_THAT(of("F18"), IsEmpty());
 }

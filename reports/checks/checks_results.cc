@@ -170,7 +170,7 @@ Findings target_in_the_decay(const Study& study) {
   const double at = reference.chosen()->target.steps;
   constexpr double kDown = 0.1;  // of the peak
   const Schedule schedule = schedule_of(config.training, config.start.schedule_from);
-  if (!std::isfinite(at) || !schedule.is_below(kDown, static_cast<int64_t>(at))) return {};
+  if (!std::isfinite(at) || !schedule.is_below(kDown, std::llround(at))) return {};
   std::vector<std::string> others;
   for (const Arm& arm : study.summary.arms) {
     if (example_run(arm).config.training.steps != horizon) others.push_back(arm.name);

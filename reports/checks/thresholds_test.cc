@@ -119,8 +119,9 @@ TEST_F(Thresholds, F11AndF12EveryFieldOfTraining) {
 }
 
 TEST_F(Thresholds, F12SecondsBehindTheFastestRun) {
-  EXPECT_THAT(severities("F12", [&] { time_of_muon(10.4); }), IsEmpty());
-  EXPECT_THAT(severities("F12", [&] { time_of_muon(10.6); }), ElementsAre(kRefuse));
+  // When AdamW ends, Muon is at step 94 or 93 of 100; from 94 on its rate is below 1 % of the peak.
+  EXPECT_THAT(severities("F12", [&] { time_of_muon(10.6); }), IsEmpty());
+  EXPECT_THAT(severities("F12", [&] { time_of_muon(10.8); }), ElementsAre(kRefuse));
 }
 
 TEST_F(Thresholds, F19SecondsOnTheClock) {
@@ -150,7 +151,7 @@ TEST_F(Thresholds, F20QuartilesOfATiming) {
   EXPECT_THAT(spread(0.95, 1.06), ElementsAre(kWarn));
 }
 
-TEST_F(Thresholds, F22TheLastFifthOfASchedule) {
+TEST_F(Thresholds, F22ARateBelowATenthOfItsPeak) {
   const auto reached_at = [&](int64_t step) {
     return severities("F22", [&] {
       for (size_t i = 0; i < 3; ++i) {

@@ -103,6 +103,7 @@ void load_segments(const RunFolder& folder, const Configs& configs, Result& resu
     result.resumed |= lives.size() > 1;
     result.lives.insert(result.lives.end(), lives.begin(), lives.end());
     if (state.started) result.steps = state.step;
+    if (!state.broken.empty()) throw Error(state.broken);
     if (state.outcome) {
       result.peak_memory_bytes =
           std::max(result.peak_memory_bytes, state.outcome->peak_memory_bytes);

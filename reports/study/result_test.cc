@@ -156,7 +156,10 @@ TEST_F(ResultTest, ARunOfTwoSegmentsIsOneCurve) {
       if (row.step > segment.config.from_step && row.step <= segment.config.to_step) log.add(row);
     }
     for (const EvaluationRow& row : metrics.evaluations) {
-      if (row.step >= segment.config.from_step && row.step <= segment.config.to_step) log.add(row);
+      // A segment evaluates where it starts only where nothing came before it.
+      const bool begins = row.step == segment.config.from_step && segment.config.parent.empty();
+      if ((begins || row.step > segment.config.from_step) && row.step <= segment.config.to_step)
+        log.add(row);
     }
     log.flush();
     std::filesystem::copy_file(whole.outcome(), part.outcome());

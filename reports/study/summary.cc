@@ -165,10 +165,11 @@ std::optional<Choice> choose_setting(const std::vector<const Setting*>& settings
   return choose(candidates, kind_of(chosen_by).lower_is_better);
 }
 
-// The trial with the setting of the final runs: an older version may have broken a tie otherwise.
+// Of the trials that tie, the one with the setting of the final runs: an older version may have
+// broken the tie otherwise.
 void take_what_ran(Arm& arm) {
   const Setting& final = arm.settings[arm.best.value_or(0)];
-  for (size_t i = 0; i < arm.trials.size(); ++i) {
+  for (const size_t i : arm.choice->tied) {
     if (setting_key(*arm.trials[i].runs.front()) == setting_key(*final.runs.front()))
       arm.choice->best = i;
   }

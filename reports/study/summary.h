@@ -56,7 +56,7 @@ struct Arm {
   std::vector<Setting> trials;     // what it was chosen from, by learning rate; else empty
   std::vector<SweptOption> swept;  // of tried()
   std::optional<size_t> best;      // of `settings`; nothing while no run of the arm is finished
-  // Among tried(). Of a tuned arm `best` is what its final runs train with.
+  // Among tried(). Where trials of a tuned arm tie, `best` is what its final runs train with.
   std::optional<Choice> choice;
 
   const Setting* chosen() const { return best ? &settings[*best] : nullptr; }
