@@ -182,6 +182,8 @@ std::vector<std::pair<std::string, std::string>> optimizers() {
   all.insert(all.end(),
              {{"adamw_cautious", R"({"kind": "adamw", "cautious": true, "decay": "cautious"})"},
               {"muon_cautious", R"({"kind": "muon", "cautious": true, "decay": "cautious"})"},
+              {"adamw_hyperball", R"({"kind": "adamw", "hyperball": true})"},
+              {"muon_hyperball", R"({"kind": "muon", "hyperball": true})"},
               {"muon_polar_express", R"({"kind": "muon", "orthogonalizer": "polar_express"})"},
               {"muon_cubic5", R"({"kind": "muon", "orthogonalizer": "cubic5"})"}});
   return all;
