@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "kernels/block_layout.h"
@@ -26,10 +27,10 @@ struct DeltaChunk {
 // blocks are in none.
 struct DeltaChunks {
   std::vector<DeltaChunk> chunks;
-  std::vector<int64_t>
-      sequence_begin;  // the first chunk of each sequence that has blocks, then all
-  std::vector<std::pair<int64_t, int64_t>>
-      idle;                    // [begin, end) of rows in none, context rows first
+  // The first chunk of each sequence that has blocks, then their number.
+  std::vector<int64_t> sequence_begin;
+  // Rows [begin, end) in none, counted through context and blocks.
+  std::vector<std::pair<int64_t, int64_t>> idle;
   int64_t largest_blocks = 0;  // the most that go on from one chunk
 
   explicit DeltaChunks(const BlockLayout& layout);

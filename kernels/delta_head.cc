@@ -102,15 +102,19 @@ DRAFTLAB_INLINE void weigh(const DeltaTask<T>& task) {
   for (int64_t i = own; i < task.z_rows() * kChunkRows; ++i) s.weights[i] = s.decay[i] * s.gram[i];
 }
 
+// Rows of n numbers behind each other, each times its factor.
 template <typename T>
-DRAFTLAB_INLINE void forward_chunk_of(const DeltaTask<T>& task, HeadRows<T> errors, HeadRows<T> out,
-                                      T* next) {
-  const DeltaScratch<T>& s = task.scratch;
-  const int64_t rows = task.rows(), dk = task.dk, dv = task.dv, size = task.block_size;
-  weigh(task);
-  gemm(false, false, task.z_rows(), dv, dk, T(1), s.z, dk, task.state, dv, T(0), s.reads, dv);
+DRAFTLAB_INLINE void scale_rows(const T* factor, int64_t rows, int64_t n, T* x) {
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < n; ++c) x[r * n + c] *= factor[r];
+}
 
-  for (int64_t i = 0; i < rows; ++i) {
+// The chunk's own rows, from the first to the last.
+template <typename T>
+DRAFTLAB_INLINE void forward_rows(const DeltaTask<T>& task, HeadRows<T> errors) {
+  const DeltaScratch<T>& s = task.scratch;
+  const int64_t dv = task.dv;
+  for (int64_t i = 0; i < task.rows(); ++i) {
     const int64_t row = task.chunk.first_row + i;
     const T *value = task.v[row], *read = s.reads + i * dv, beta = *task.beta[row];
     T *error = errors[row], *update = s.updates + i * dv;
@@ -122,43 +126,57 @@ DRAFTLAB_INLINE void forward_chunk_of(const DeltaTask<T>& task, HeadRows<T> erro
       update[c] = beta * error[c];
     }
   }
+}
 
-  const int64_t others = rows * dv, block_rows = task.blocks() * 2 * size;
-  for (int64_t r = 0; r < block_rows; ++r)
-    for (int64_t c = 0; c < dv; ++c) s.reads[others + r * dv + c] *= s.since[rows + r];
+template <typename T>
+DRAFTLAB_INLINE void forward_block(const DeltaTask<T>& task, int64_t b, HeadRows<T> errors,
+                                   HeadRows<T> out) {
+  const DeltaScratch<T>& s = task.scratch;
+  const int64_t size = task.block_size, dv = task.dv;
+  const T *weights = s.slot_weights + b * 2 * size * size, *query_weights = weights + size * size;
+  const T *reads = s.reads + task.z_row(b) * dv, *query_reads = reads + size * dv;
+  for (int64_t o = 0; o < size; ++o) {
+    const int64_t row = task.row(b) + o;
+    const T *value = task.v[row], *read = reads + o * dv, beta = *task.beta[row];
+    T *error = errors[row], *update = s.slot_updates + o * dv;
+    std::fill_n(update, dv, T(0));
+    add_weighted<T>(weights + o * size, 1, o, s.slot_updates, dv, dv, update);
+#pragma GCC ivdep
+    for (int64_t c = 0; c < dv; ++c) {
+      error[c] = value[c] - read[c] - update[c];
+      update[c] = beta * error[c];
+    }
+    T* answer = out[task.query_row(b) + o];
+    std::copy_n(query_reads + o * dv, dv, answer);
+    add_weighted<T>(query_weights + o * size, 1, o + 1, s.slot_updates, dv, dv, answer);
+  }
+}
+
+template <typename T>
+DRAFTLAB_INLINE void forward_chunk_of(const DeltaTask<T>& task, HeadRows<T> errors, HeadRows<T> out,
+                                      T* next) {
+  const DeltaScratch<T>& s = task.scratch;
+  const int64_t rows = task.rows(), dk = task.dk, dv = task.dv;
+  const int64_t block_rows = task.z_rows() - rows;
+  weigh(task);
+  gemm(false, false, task.z_rows(), dv, dk, T(1), s.z, dk, task.state, dv, T(0), s.reads, dv);
+  forward_rows(task, errors);
+
+  T* block_reads = s.reads + rows * dv;
+  scale_rows<T>(s.since + rows, block_rows, dv, block_reads);
   if (rows > 0) {
     gemm(false, false, block_rows, dv, rows, T(1), s.weights + rows * kChunkRows, kChunkRows,
-         s.updates, dv, T(1), s.reads + others, dv);
+         s.updates, dv, T(1), block_reads, dv);
   }
-  for (int64_t b = 0; b < task.blocks(); ++b) {
-    const T* weights = s.slot_weights + b * 2 * size * size;
-    for (int64_t o = 0; o < size; ++o) {
-      const int64_t row = task.row(b) + o;
-      const T *value = task.v[row], *read = s.reads + (task.z_row(b) + o) * dv;
-      const T *asked = read + size * dv, beta = *task.beta[row];
-      T *error = errors[row], *update = s.slot_updates + o * dv,
-        *answer = out[task.query_row(b) + o];
-      std::fill_n(update, dv, T(0));
-      add_weighted<T>(weights + o * size, 1, o, s.slot_updates, dv, dv, update);
-#pragma GCC ivdep
-      for (int64_t c = 0; c < dv; ++c) {
-        error[c] = value[c] - read[c] - update[c];
-        update[c] = beta * error[c];
-        answer[c] = asked[c];
-      }
-      add_weighted<T>(weights + (size + o) * size, 1, o + 1, s.slot_updates, dv, dv, answer);
-    }
-  }
+  for (int64_t b = 0; b < task.blocks(); ++b) forward_block(task, b, errors, out);
 
   if (next == nullptr) return;
-  const T* to_end = s.decay + (rows - 1) * kChunkRows;
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t c = 0; c < dv; ++c) s.updates[i * dv + c] *= to_end[i];
+  scale_rows<T>(s.decay + (rows - 1) * kChunkRows, rows, dv, s.updates);
   std::copy_n(task.state, dk * dv, next);
   gemm(true, false, dk, dv, rows, T(1), s.z, dk, s.updates, dv, s.since[rows - 1], next, dv);
 }
 
-// Of a row with the value `value`, from y: writes dv, dbeta, u and p, and returns dv . v.
+// From a row's y: writes its dv and dbeta, u and p, and returns dv . v.
 template <typename T>
 DRAFTLAB_INLINE T write_row(const DeltaTask<T>& task, const DeltaGradients<T>& to, int64_t row,
                             const T* d_update, T* update, T* p) {
@@ -246,13 +264,12 @@ DRAFTLAB_INLINE void backward_chunk_of(const DeltaTask<T>& task, const DeltaGrad
   std::fill_n(s.from_anchors, rows, T(0));
   for (int64_t b = 0; b < task.blocks(); ++b) backward_block(task, to, b);
 
-  const T* to_end = s.decay + (rows - 1) * kChunkRows;
+  const T* to_end = last ? nullptr : s.decay + (rows - 1) * kChunkRows;
   if (last) {
     std::fill_n(s.d_updates, rows * dv, T(0));
   } else {
     gemm(false, false, rows, dv, dk, T(1), s.z, dk, to.d_state, dv, T(0), s.d_updates, dv);
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t c = 0; c < dv; ++c) s.d_updates[i * dv + c] *= to_end[i];
+    scale_rows<T>(to_end, rows, dv, s.d_updates);
   }
   if (z_rows > rows) {
     gemm(true, false, rows, dv, z_rows - rows, T(1), s.weights + rows * kChunkRows, kChunkRows,
@@ -267,12 +284,10 @@ DRAFTLAB_INLINE void backward_chunk_of(const DeltaTask<T>& task, const DeltaGrad
     for (int64_t i = begin; i < end; ++i) s.d_gram[i] += s.decay[i] * s.d_weights[i];
   }
 
-  for (int64_t z = 0; z < z_rows; ++z)
-    for (int64_t c = 0; c < dv; ++c) s.reads[z * dv + c] *= s.since[z];
+  scale_rows<T>(s.since, z_rows, dv, s.reads);
   gemm(false, true, z_rows, dk, dv, T(1), s.reads, dv, task.state, dv, T(1), s.dz, dk);
   if (!last) {
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t c = 0; c < dv; ++c) s.updates[i * dv + c] *= to_end[i];
+    scale_rows<T>(to_end, rows, dv, s.updates);
     gemm(false, true, rows, dk, dv, T(1), s.updates, dv, to.d_state, dv, T(1), s.dz, dk);
   }
   gemm(true, false, dk, dv, z_rows, T(1), s.z, dk, s.reads, dv, last ? T(0) : s.since[rows - 1],
