@@ -245,9 +245,9 @@ TEST_F(SegmentTraining, TheDataHashRemembersEarlierSteps) {
 }
 
 TEST_F(SegmentTraining, CheckpointsAreWrittenOnTheWay) {
-  SegmentConfig segment = config(R"({"kind": "adamw", "learning_rate": 0.6})");
+  SegmentConfig segment = config(R"({"kind": "adamw", "learning_rate": 10})");
   segment.training.schedule = "constant";
-  segment.training.warmup = 1;
+  segment.training.warmup = 0.75;
   segment.training.clip = 0;
   const Outcome outcome = train(segment, "explodes_late");
   ASSERT_EQ(outcome.kind, OutcomeKind::kDiverged);

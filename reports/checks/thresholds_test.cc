@@ -157,7 +157,7 @@ TEST_F(Thresholds, F22ARateBelowATenthOfItsPeak) {
       for (size_t i = 0; i < 3; ++i) {
         std::vector<EvaluationRow>& rows = run("AdamW", i).held_out;
         rows[1].step = step;
-        rows[1].acceptance_length = 1.3;
+        rows[1].acceptance_length = study_.plan.target.value;
         for_muon([](Result& r) { r.config.training.steps = 200; });
       }
     });
