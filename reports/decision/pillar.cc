@@ -46,6 +46,12 @@ Judgement judge_both(const Judgement& length, const Judgement& loss) {
   return length;
 }
 
+void decide_by(const Judgement& judgement, Pillar& pillar) {
+  pillar.verdict = judgement.verdict;
+  pillar.margin = judgement.margin;
+  if (pillar.verdict != Verdict::kUndecided) pillar.settle.clear();
+}
+
 std::string number_phrase(const PillarNumber& number) {
   const std::string text = short_number(number.value);
   if (std::isnan(number.low)) return text;

@@ -46,6 +46,8 @@ Judgement judge(const PillarNumber& number, double threshold, bool above_is_for)
 // Acceptance length is what a drafter is for, so it decides; undecided where the loss says the
 // opposite.
 Judgement judge_both(const Judgement& length, const Judgement& loss);
+// What is decided needs nothing to settle it.
+void decide_by(const Judgement& judgement, Pillar& pillar);
 
 // "1.32 (1.2 to 1.5)"
 std::string number_phrase(const PillarNumber& number);

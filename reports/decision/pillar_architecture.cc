@@ -22,17 +22,28 @@ std::string spoken(const std::string& type) {
   return type.ends_with(suffix) ? type.substr(0, type.size() - suffix.size()) : type;
 }
 
-// Parameters of the layers of each type, and those outside of layers under "".
-std::map<std::string, int64_t> parameters_by_type(const DrafterConfig& drafter) {
-  std::map<std::string, int64_t> sizes;
+// What the production drafter is made of.
+struct Production {
+  std::vector<std::string> types;        // of its layers
+  std::map<std::string, int64_t> sizes;  // parameters by type; those outside of layers under ""
+  int64_t in_layers = 0;                 // parameters
+};
+
+Production production_of(const DrafterConfig& drafter) {
+  Production production;
   for (const ParameterShape& shape : parameter_shapes(drafter)) {
     const std::string prefix = "layers.";
     std::string type;
     if (shape.name.starts_with(prefix))
       type = drafter.layer_types[std::stoul(shape.name.substr(prefix.size()))];
-    sizes[type] += shape.count();
+    production.sizes[type] += shape.count();
   }
-  return sizes;
+  for (const auto& [type, count] : production.sizes) {
+    if (type.empty()) continue;
+    production.types.push_back(type);
+    production.in_layers += count;
+  }
+  return production;
 }
 
 // The type of layer that a pair tells about: the only one of its drafter, or the only one whose
@@ -80,9 +91,7 @@ void add_telemetry(const KindPair& pair, const std::string& of, Pillar& pillar) 
   }
 }
 
-}  // namespace
-
-Pillar architecture_pillar(const std::vector<KindPair>& pairs, const DecisionContext& context) {
+Pillar asked(const Production& production, const DecisionContext& context) {
   Pillar pillar;
   pillar.name = "architecture";
   pillar.question = "Is " + context.candidate + " ahead of " + context.current +
@@ -92,96 +101,133 @@ Pillar architecture_pillar(const std::vector<KindPair>& pairs, const DecisionCon
       "difference in final acceptance length lies above 0 for every kind, against where it lies "
       "below 0 for kinds that hold more than half of the parameters in layers; undecided "
       "otherwise, or where the loss says the opposite.";
-  const std::map<std::string, int64_t> sizes = parameters_by_type(context.drafter);
-  std::vector<std::string> wanted;  // types of production
-  int64_t in_layers = 0;
-  for (const auto& [type, count] : sizes) {
-    pillar.numbers.push_back({"parameters in production, " +
-                                  (type.empty() ? "outside of layers" : spoken(type) + " layers"),
-                              static_cast<double>(count)});
-    if (type.empty()) continue;
-    wanted.push_back(type);
-    in_layers += count;
-  }
   std::vector<std::string> kinds;
-  for (const std::string& type : wanted) kinds.push_back(spoken(type));
+  for (const std::string& type : production.types) kinds.push_back(spoken(type));
   pillar.settle = "Two drafters alike but for their layers (all " + joined(kinds) +
                   "), or arms that route the matrices of one kind of layer to " +
                   context.candidate + " and all else to AdamW; both optimizers, " +
                   kFewestSeedsInWords + " seeds.";
+  for (const auto& [type, count] : production.sizes) {
+    pillar.numbers.push_back({"parameters in production, " +
+                                  (type.empty() ? "outside of layers" : spoken(type) + " layers"),
+                              static_cast<double>(count)});
+  }
+  return pillar;
+}
 
-  std::map<std::string, std::map<std::string, const KindPair*>> studies;
+// Pairs that differ in the kind of layer alone, by it.
+using ByType = std::map<std::string, const KindPair*>;
+
+// The first of these that has every type of production; empty where none has.
+ByType pairs_by_type(const std::vector<KindPair>& pairs, const std::vector<std::string>& wanted) {
+  std::map<std::string, ByType> studies;
   for (const KindPair& pair : pairs) {
     if (const std::string type = type_of(pair); !type.empty())
       studies[all_but_layers(pair)].emplace(type, &pair);
   }
-  const std::map<std::string, const KindPair*>* found = nullptr;
-  for (const auto& [key, by_type] : studies) {
-    const bool whole =
-        std::ranges::all_of(wanted, [&](const auto& type) { return by_type.contains(type); });
-    if (whole && found == nullptr) found = &by_type;
+  const auto whole = std::ranges::find_if(studies, [&](const auto& study) {
+    return std::ranges::all_of(wanted,
+                               [&](const auto& type) { return study.second.contains(type); });
+  });
+  return whole == studies.end() ? ByType() : whole->second;
+}
+
+PillarNumber advantage(const KindPair& pair, Measure measure, const std::string& what) {
+  const Estimate d = final_difference(pair.candidate_runs(), pair.current_runs(), measure);
+  return {"advantage in " + kind_of(measure).name + ", " + what, d.mean, d.low, d.high, d.n};
+}
+
+// What the folders tell although nothing in them differs in the kind of layer alone.
+void tell_mixed(const std::vector<KindPair>& pairs, Pillar& pillar) {
+  pillar.reason = "No runs in these folders differ in the kind of layer alone";
+  std::set<std::string> told;
+  for (const KindPair& pair : pairs) {
+    const std::string type = type_of(pair);
+    const std::string of =
+        type.empty() ? "drafter of mixed layers" : "drafter of " + spoken(type) + " layers";
+    add_telemetry(pair, of + ", " + pair.candidate->name, pillar);
+    if (told.insert(of).second)
+      pillar.reason += (told.size() == 1 ? "; there is a " : ", and a ") + of;
+    if (!pair.refusal.ids.empty()) continue;
+    pillar.numbers.push_back(advantage(pair, Measure::kAcceptanceLength,
+                                       of + ", " + counted(pair.config().training.steps, "step")));
   }
-  if (found == nullptr) {
-    pillar.reason = "No runs in these folders differ in the kind of layer alone";
-    std::set<std::string> told;
-    for (const KindPair& pair : pairs) {
-      const std::string type = type_of(pair);
-      const std::string of =
-          type.empty() ? "drafter of mixed layers" : "drafter of " + spoken(type) + " layers";
-      add_telemetry(pair, of + ", " + pair.candidate->name, pillar);
-      if (told.insert(of).second)
-        pillar.reason += (told.size() == 1 ? "; there is a " : ", and a ") + of;
-      if (pair.refusal.ids.empty()) {
-        const Estimate d = final_difference(pair.candidate_runs(), pair.current_runs(),
-                                            Measure::kAcceptanceLength);
-        pillar.numbers.push_back({"advantage in acceptance length, " + of + ", " +
-                                      counted(pair.config().training.steps, "step"),
-                                  d.mean, d.low, d.high, d.n});
-      }
-    }
-    pillar.reason += ".";
+  pillar.reason += ".";
+}
+
+// What one kind of layer says.
+struct KindOfLayer {
+  std::string type;
+  PillarNumber length, loss;
+  Judgement judgement() const { return judge_both(judge(length, 0, true), judge(loss, 0, false)); }
+};
+
+KindOfLayer measure(const std::string& type, const KindPair& pair, Pillar& pillar) {
+  const std::string layers = spoken(type) + " layers";
+  KindOfLayer kind{type, advantage(pair, Measure::kAcceptanceLength, layers),
+                   advantage(pair, Measure::kLoss, layers)};
+  pillar.numbers.push_back(kind.length);
+  pillar.numbers.push_back(kind.loss);
+  add_telemetry(pair, layers, pillar);
+  if (!pair.warnings.empty())
+    pillar.limits.push_back("Checks warn (" + layers + "): " + pair.warnings + ".");
+  return kind;
+}
+
+// Parameters in layers of the kinds where the candidate is behind.
+int64_t parameters_behind(const std::vector<KindOfLayer>& kinds, const Production& production) {
+  int64_t behind = 0;
+  for (const KindOfLayer& kind : kinds) {
+    if (kind.judgement().verdict == Verdict::kAgainst) behind += production.sizes.at(kind.type);
+  }
+  return behind;
+}
+
+Judgement judge_all(const std::vector<KindOfLayer>& kinds, const Production& production) {
+  Judgement all{Verdict::kFor, INFINITY};
+  for (const KindOfLayer& kind : kinds) {
+    const Judgement one = kind.judgement();
+    if (one.verdict != Verdict::kFor) all.verdict = Verdict::kUndecided;
+    all.margin = std::isnan(one.margin) ? NAN : std::min(all.margin, one.margin);
+  }
+  if (2 * parameters_behind(kinds, production) > production.in_layers)
+    all.verdict = Verdict::kAgainst;
+  return all;
+}
+
+std::string reason_text(const std::vector<KindOfLayer>& kinds, const Production& production,
+                        const DecisionContext& context) {
+  std::vector<std::string> said;
+  for (const KindOfLayer& kind : kinds)
+    said.push_back(number_phrase(kind.length) + " in " + spoken(kind.type) + " layers");
+  std::string text = "The final acceptance length with " + context.candidate + " minus that with " +
+                     context.current + " is " + listed(said) + ".";
+  const int64_t behind = parameters_behind(kinds, production);
+  if (behind == 0) return text;
+  return text + " Kinds where it is behind hold " +
+         share_text(static_cast<double>(behind) / static_cast<double>(production.in_layers)) +
+         " of the parameters in layers.";
+}
+
+}  // namespace
+
+Pillar architecture_pillar(const std::vector<KindPair>& pairs, const DecisionContext& context) {
+  const Production production = production_of(context.drafter);
+  Pillar pillar = asked(production, context);
+  const ByType found = pairs_by_type(pairs, production.types);
+  if (found.empty()) {
+    tell_mixed(pairs, pillar);
     return pillar;
   }
-
-  int64_t against = 0;
-  bool all_for = true;
-  pillar.margin = INFINITY;
-  std::vector<std::string> said;
-  for (const std::string& type : wanted) {
-    const KindPair& pair = *found->at(type);
-    const auto advantage = [&](Measure measure) {
-      const Estimate d = final_difference(pair.candidate_runs(), pair.current_runs(), measure);
-      return PillarNumber{"advantage in " + kind_of(measure).name + ", " + spoken(type) + " layers",
-                          d.mean, d.low, d.high, d.n};
-    };
-    const PillarNumber length = advantage(Measure::kAcceptanceLength),
-                       loss = advantage(Measure::kLoss);
-    pillar.numbers.push_back(length);
-    pillar.numbers.push_back(loss);
-    add_telemetry(pair, spoken(type) + " layers", pillar);
-    if (!pair.warnings.empty())
-      pillar.limits.push_back("Checks warn (" + spoken(type) + " layers): " + pair.warnings + ".");
-    if (const std::string refused = refusal_text(pair); !refused.empty()) {
-      pillar.reason = refused;
-      pillar.margin = NAN;
-      return pillar;
-    }
-    const Judgement judgement = judge_both(judge(length, 0, true), judge(loss, 0, false));
-    all_for &= judgement.verdict == Verdict::kFor;
-    if (judgement.verdict == Verdict::kAgainst) against += sizes.at(type);
-    pillar.margin = std::isnan(judgement.margin) ? NAN : std::min(pillar.margin, judgement.margin);
-    said.push_back(number_phrase(length) + " in " + spoken(type) + " layers");
+  std::vector<KindOfLayer> kinds;
+  for (const std::string& type : production.types) {
+    const KindPair& pair = *found.at(type);
+    kinds.push_back(measure(type, pair, pillar));
+    pillar.reason = refusal_text(pair);
+    if (!pillar.reason.empty()) return pillar;
   }
-  if (all_for) pillar.verdict = Verdict::kFor;
-  if (2 * against > in_layers) pillar.verdict = Verdict::kAgainst;
-  pillar.reason = "The final acceptance length with " + context.candidate + " minus that with " +
-                  context.current + " is " + listed(said) + ".";
-  if (against > 0) {
-    pillar.reason += " Kinds where it is behind hold " +
-                     share_text(static_cast<double>(against) / static_cast<double>(in_layers)) +
-                     " of the parameters in layers.";
-  }
-  if (pillar.verdict != Verdict::kUndecided) pillar.settle.clear();
+  decide_by(judge_all(kinds, production), pillar);
+  pillar.reason = reason_text(kinds, production, context);
   return pillar;
 }
 

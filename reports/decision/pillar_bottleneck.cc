@@ -128,15 +128,74 @@ void note_operations(const KindPair& pair, const DecisionContext& context, Pilla
       (context.step_ratio ? "." : "; give \"step_ratio\" where it was measured there."));
 }
 
-}  // namespace
-
-Pillar bottleneck_pillar(const std::vector<KindPair>& pairs, const DecisionContext& context) {
+Pillar asked(const DecisionContext& context) {
   Pillar pillar;
   pillar.name = "bottleneck";
   pillar.question = "Does " + context.candidate + " reach the target sooner than " +
                     context.current + " in the pipeline as it is?";
   pillar.rule = "For where the whole interval of the ratio of times to the target lies below " +
                 number_text(kThreshold) + ", against where it lies above.";
+  return pillar;
+}
+
+struct Ratios {
+  PillarNumber batches, step;
+};
+
+Ratios measure(const KindPair& pair, const DecisionContext& context) {
+  Ratios ratios{paired_ratio(pair, "steps to the target, ratio", steps_to_target),
+                step_ratio(pair)};
+  if (context.step_ratio) {
+    ratios.step = {"seconds of a step, ratio, from the context", context.step_ratio->value,
+                   context.step_ratio->low, context.step_ratio->high};
+  }
+  return ratios;
+}
+
+// Why no time can be told from the ratios, "" where it can; and what would help.
+std::string obstacle(const KindPair& pair, const Ratios& ratios, std::string& settle) {
+  if (const std::string refused = refusal_text(pair); !refused.empty()) return refused;
+  if (std::isnan(ratios.batches.value)) {
+    settle = "A target that all runs reach, or longer training.";
+    return "Not every run reached the target (" + reached_text(*pair.current) + ", " +
+           reached_text(*pair.candidate) + "), so there is no ratio of times.";
+  }
+  if (std::isnan(ratios.batches.low) || std::isnan(ratios.step.low))
+    return "One seed gives no interval.";
+  return "";
+}
+
+// The numbers of one pipeline; the last one is the ratio of times.
+std::vector<PillarNumber> numbers_of(const Times& times, int64_t n,
+                                     const DecisionContext& context) {
+  const std::string where = place(times.current);
+  const double now = times.current.seconds_to_target.value;
+  const PipelineInterval& then = times.seconds;
+  return {{"days to the target, " + where + ", " + context.current, now / 86400},
+          {"days to the target, " + where + ", " + context.candidate, then.value / 86400,
+           then.low / 86400, then.high / 86400, n},
+          {"time to the target, " + where + ", ratio", then.value / now, then.low / now,
+           then.high / now, n}};
+}
+
+std::string reason_text(const Ratios& ratios, const PillarNumber& deciding,
+                        const PipelineCase& current, const DecisionContext& context) {
+  std::string text = "With " + number_phrase(ratios.batches) + " times the steps and " +
+                     number_phrase(ratios.step) + " times the seconds of a step, " +
+                     context.candidate + " takes " + number_phrase(deciding) +
+                     " times as long as " + context.current + " (" + place(current) +
+                     "): a step may take " + share_text(current.free_slowdown) +
+                     " longer at no cost there, and 1% fewer batches save " +
+                     percent_text(current.fewer_batches_save) + " of the time.";
+  if (deciding.n < kFewestSeeds)
+    text += " Fewer than " + kFewestSeedsInWords + " seeds decide nothing.";
+  return text;
+}
+
+}  // namespace
+
+Pillar bottleneck_pillar(const std::vector<KindPair>& pairs, const DecisionContext& context) {
+  Pillar pillar = asked(context);
   const KindPair* pair = longest(pairs);
   if (pair == nullptr) {
     pillar.reason = "No folder has a target and finished runs of both " + context.current +
@@ -148,56 +207,22 @@ Pillar bottleneck_pillar(const std::vector<KindPair>& pairs, const DecisionConte
   pillar.settle = "The same sweep with more seeds, and a step of " + context.candidate +
                   " timed on the production shapes (\"step_ratio\").";
   if (!pair->warnings.empty()) pillar.limits.push_back("Checks warn: " + pair->warnings + ".");
-  PillarNumber batches = paired_ratio(*pair, "steps to the target, ratio", steps_to_target);
-  PillarNumber step = step_ratio(*pair);
-  if (context.step_ratio) {
-    step = {"seconds of a step, ratio, from the context", context.step_ratio->value,
-            context.step_ratio->low, context.step_ratio->high};
-  }
-  pillar.numbers = {batches, step};
+  const Ratios ratios = measure(*pair, context);
+  pillar.numbers = {ratios.batches, ratios.step};
   note_operations(*pair, context, pillar);
-  if (const std::string refused = refusal_text(*pair); !refused.empty()) {
-    pillar.reason = refused;
-    return pillar;
-  }
-  if (std::isnan(batches.value)) {
-    pillar.reason = "Not every run reached the target (" + reached_text(*pair->current) + ", " +
-                    reached_text(*pair->candidate) + "), so there is no ratio of times.";
-    pillar.settle = "A target that all runs reach, or longer training.";
-    return pillar;
-  }
-  if (std::isnan(batches.low) || std::isnan(step.low)) {
-    pillar.reason = "One seed gives no interval.";
-    return pillar;
-  }
-  const std::vector<Times> times = predict(context, batches, step);
+  pillar.reason = obstacle(*pair, ratios, pillar.settle);
+  if (!pillar.reason.empty()) return pillar;
+
+  // The pipeline as it is comes first, and decides.
+  const std::vector<Times> times = predict(context, ratios.batches, ratios.step);
   PillarNumber deciding;
   for (const Times& one : times) {
-    const double now = one.current.seconds_to_target.value;
-    const bool first = &one == &times.front();
-    pillar.numbers.push_back(
-        {"days to the target, " + place(one.current) + ", " + context.current, now / 86400});
-    pillar.numbers.push_back(
-        {"days to the target, " + place(one.current) + ", " + context.candidate,
-         one.seconds.value / 86400, one.seconds.low / 86400, one.seconds.high / 86400, batches.n});
-    pillar.numbers.push_back({"time to the target, " + place(one.current) + ", ratio",
-                              one.seconds.value / now, one.seconds.low / now,
-                              one.seconds.high / now, batches.n});
-    if (first) deciding = pillar.numbers.back();
+    const std::vector<PillarNumber> numbers = numbers_of(one, ratios.batches.n, context);
+    pillar.numbers.insert(pillar.numbers.end(), numbers.begin(), numbers.end());
+    if (&one == &times.front()) deciding = numbers.back();
   }
-  const Judgement judgement = judge(deciding, kThreshold, false);
-  pillar.verdict = judgement.verdict;
-  pillar.margin = judgement.margin;
-  const PipelineCase& current = times.front().current;
-  pillar.reason = "With " + number_phrase(batches) + " times the steps and " + number_phrase(step) +
-                  " times the seconds of a step, " + context.candidate + " takes " +
-                  number_phrase(deciding) + " times as long as " + context.current + " (" +
-                  place(current) + "): a step may take " + share_text(current.free_slowdown) +
-                  " longer at no cost there, and 1% fewer batches save " +
-                  percent_text(current.fewer_batches_save) + " of the time.";
-  if (deciding.n < kFewestSeeds)
-    pillar.reason += " Fewer than " + kFewestSeedsInWords + " seeds decide nothing.";
-  if (pillar.verdict != Verdict::kUndecided) pillar.settle.clear();
+  decide_by(judge(deciding, kThreshold, false), pillar);
+  pillar.reason = reason_text(ratios, deciding, times.front().current, context);
   return pillar;
 }
 

@@ -84,53 +84,92 @@ double parameters_of(const KindPair& pair) {
   return count;
 }
 
-// The pillar's numbers and words for one measure.
-Judgement judge_trend(const ReturnsTrend& trend, Measure measure, double tokens,
-                      double tokens_alike, Pillar& pillar) {
-  const std::string name = kind_of(measure).name;
-  for (const BudgetEfficiency& point : trend.points) {
-    pillar.numbers.push_back({"data efficiency by " + name + " at " +
-                                  grouped(std::llround(point.tokens)) + " tokens, " +
-                                  significant(point.epochs, 3) + " epochs",
-                              point.efficiency.ratio, point.efficiency.low, point.efficiency.high,
-                              static_cast<int64_t>(trend.points.size())});
-  }
-  if (!trend.refusal.empty()) {
-    pillar.reason += "By " + name + " nothing is extrapolated: " + trend.refusal + ". ";
-    return {};
-  }
+// Production's budget on the scale of the measured runs: as many tokens, or as many for each
+// parameter.
+struct ProductionBudget {
+  double tokens, tokens_alike;
+};
+
+ProductionBudget budget_of(const DecisionContext& context, const KindPair& measured) {
+  return {context.tokens(),
+          context.tokens() * parameters_of(measured) / static_cast<double>(context.parameters)};
+}
+
+// What was measured at each budget, and how it changes with them.
+void add_numbers(const ReturnsTrend& trend, const std::string& name, Pillar& pillar) {
   const auto budgets = static_cast<int64_t>(trend.points.size());
+  for (const BudgetEfficiency& point : trend.points) {
+    pillar.numbers.push_back(
+        {"data efficiency by " + name + " at " + grouped(std::llround(point.tokens)) + " tokens, " +
+             significant(point.epochs, 3) + " epochs",
+         point.efficiency.ratio, point.efficiency.low, point.efficiency.high, budgets});
+  }
+  if (!trend.refusal.empty()) return;
   pillar.numbers.push_back(
       {"change of the logarithm of the ratio by " + name + " per factor e of budget", trend.slope,
        trend.slope_low, trend.slope_high, budgets});
-  Judgement both{Verdict::kUndecided, INFINITY};
-  bool first = true, agree = true;
-  std::vector<std::string> said;
-  for (const auto& [at, how] :
-       {std::pair{tokens, "tokens"}, std::pair{tokens_alike, "tokens per parameter"}}) {
-    const RatioPrediction p = trend.at(at);
-    const PillarNumber number{
-        "predicted data efficiency by " + name + " at the production budget in " + how, p.ratio,
-        p.low, p.high, budgets};
-    pillar.numbers.push_back(number);
-    const Judgement one = judge(number, kThreshold, true);
-    agree &= first || one.verdict == both.verdict;
-    both.verdict = one.verdict;
-    both.margin = std::min(both.margin, one.margin);
-    said.push_back(number_phrase(number) + " at production's " + how);
-    first = false;
+}
+
+struct Predicted {
+  std::string how;  // "tokens", "tokens per parameter"
+  PillarNumber number;
+};
+
+std::vector<Predicted> predict(const ReturnsTrend& trend, const std::string& name,
+                               const ProductionBudget& budget) {
+  std::vector<Predicted> predicted;
+  for (const auto& [tokens, how] : {std::pair{budget.tokens, "tokens"},
+                                    std::pair{budget.tokens_alike, "tokens per parameter"}}) {
+    const std::string what =
+        "predicted data efficiency by " + name + " at the production budget in " + how;
+    const RatioPrediction p = trend.at(tokens);
+    const auto budgets = static_cast<int64_t>(trend.points.size());
+    predicted.push_back({how, {what, p.ratio, p.low, p.high, budgets}});
   }
-  if (!agree) both = {Verdict::kUndecided, std::min(both.margin, 1.0)};
+  return predicted;
+}
+
+// Undecided where they disagree.
+Judgement judge_predicted(const std::vector<Predicted>& predicted) {
+  Judgement all{judge(predicted.front().number, kThreshold, true).verdict, INFINITY};
+  bool agree = true;
+  for (const Predicted& one : predicted) {
+    const Judgement judgement = judge(one.number, kThreshold, true);
+    agree &= judgement.verdict == all.verdict;
+    all.margin = std::min(all.margin, judgement.margin);
+  }
+  return agree ? all : Judgement{Verdict::kUndecided, std::min(all.margin, 1.0)};
+}
+
+std::string trend_text(const ReturnsTrend& trend, const std::string& name,
+                       const std::vector<Predicted>& predicted) {
   const char* moves = trend.slope_low > 0    ? "rises with the budget"
                       : trend.slope_high < 0 ? "falls with the budget"
                                              : "neither rises nor falls for certain";
-  pillar.reason += "By " + name + " the ratio " + moves + "; predicted is " + joined(said) + ". ";
-  return both;
+  std::vector<std::string> said;
+  for (const Predicted& one : predicted)
+    said.push_back(number_phrase(one.number) + " at production's " + one.how);
+  return "By " + name + " the ratio " + moves + "; predicted is " + joined(said) + ".";
 }
 
-}  // namespace
+// One measure's part of the pillar: its numbers, a sentence and a judgement.
+Judgement judge_by(Measure measure, const std::vector<const KindPair*>& budgets,
+                   const ProductionBudget& budget, Pillar& pillar) {
+  const std::string& name = kind_of(measure).name;
+  const ReturnsTrend trend = trend_of(budgets, measure);
+  add_numbers(trend, name, pillar);
+  pillar.reason += pillar.reason.empty() ? "" : " ";
+  if (!trend.refusal.empty()) {
+    pillar.reason += "By " + name + " nothing is extrapolated: " + trend.refusal + ".";
+    return {};
+  }
+  const std::vector<Predicted> predicted = predict(trend, name, budget);
+  for (const Predicted& one : predicted) pillar.numbers.push_back(one.number);
+  pillar.reason += trend_text(trend, name, predicted);
+  return judge_predicted(predicted);
+}
 
-Pillar returns_pillar(const std::vector<KindPair>& pairs, const DecisionContext& context) {
+Pillar asked(const DecisionContext& context) {
   Pillar pillar;
   pillar.name = "diminishing returns";
   pillar.question = "Does " + context.candidate + " still need fewer data than " + context.current +
@@ -146,23 +185,25 @@ Pillar returns_pillar(const std::vector<KindPair>& pairs, const DecisionContext&
       "More annealed budgets, nearer to production and with few epochs, both optimizers at their "
       "best rates, " +
       kFewestSeedsInWords + " seeds.";
-  const std::vector<const KindPair*> budgets = budgets_of(pairs);
-  if (budgets.size() < 3) {
-    pillar.reason = "The folders hold " +
-                    counted(static_cast<int64_t>(budgets.size()), "annealed budget") +
-                    " with both optimizers that differ in nothing else; a trend needs 3.";
-    return pillar;
-  }
+  return pillar;
+}
+
+// What the checks refuse about one of the budgets, or ""; what they warn of becomes a limit.
+std::string refusal_of(const std::vector<const KindPair*>& budgets, Pillar& pillar) {
   for (const KindPair* pair : budgets) {
     if (const std::string refused = refusal_text(*pair); !refused.empty()) {
-      pillar.reason = "At " + counted(pair->config().training.steps, "step") + ": " + refused;
-      return pillar;
+      return "At " + counted(pair->config().training.steps, "step") + ": " + refused;
     }
     if (!pair->warnings.empty()) {
       pillar.limits.push_back("Checks warn at " + counted(pair->config().training.steps, "step") +
                               ": " + pair->warnings + ".");
     }
   }
+  return "";
+}
+
+void tell_limits(const std::vector<const KindPair*>& budgets, const ProductionBudget& budget,
+                 const DecisionContext& context, Pillar& pillar) {
   const double most = epochs_of(budgets.back()->config());
   if (most > 1) {
     pillar.limits.push_back(
@@ -170,24 +211,33 @@ Pillar returns_pillar(const std::vector<KindPair>& pairs, const DecisionContext&
         "sequence " +
         significant(most, 2) + " times; production " + significant(context.epochs, 2) + " times.");
   }
-  const double alike =
-      context.tokens() * parameters_of(*budgets.back()) / static_cast<double>(context.parameters);
   double largest = 0;
   for (const Result* run : budgets.back()->current_runs())
     largest = std::max(largest, static_cast<double>(run->tokens));
-  pillar.limits.push_back("Production's budget is " + significant(context.tokens() / largest, 2) +
+  pillar.limits.push_back("Production's budget is " + significant(budget.tokens / largest, 2) +
                           " times the largest measured one in tokens, " +
-                          significant(alike / largest, 2) + " times in tokens per parameter.");
-  const ReturnsTrend by_length = trend_of(budgets, Measure::kAcceptanceLength);
-  const ReturnsTrend by_loss = trend_of(budgets, Measure::kLoss);
-  const Judgement length =
-      judge_trend(by_length, Measure::kAcceptanceLength, context.tokens(), alike, pillar);
-  const Judgement loss = judge_trend(by_loss, Measure::kLoss, context.tokens(), alike, pillar);
-  const Judgement judgement = judge_both(length, loss);
-  pillar.verdict = judgement.verdict;
-  pillar.margin = judgement.margin;
-  pillar.reason.resize(pillar.reason.find_last_not_of(' ') + 1);
-  if (pillar.verdict != Verdict::kUndecided) pillar.settle.clear();
+                          significant(budget.tokens_alike / largest, 2) +
+                          " times in tokens per parameter.");
+}
+
+}  // namespace
+
+Pillar returns_pillar(const std::vector<KindPair>& pairs, const DecisionContext& context) {
+  Pillar pillar = asked(context);
+  const std::vector<const KindPair*> budgets = budgets_of(pairs);
+  if (budgets.size() < 3) {
+    pillar.reason = "The folders hold " +
+                    counted(static_cast<int64_t>(budgets.size()), "annealed budget") +
+                    " with both optimizers that differ in nothing else; a trend needs 3.";
+    return pillar;
+  }
+  pillar.reason = refusal_of(budgets, pillar);
+  if (!pillar.reason.empty()) return pillar;
+  const ProductionBudget budget = budget_of(context, *budgets.back());
+  tell_limits(budgets, budget, context, pillar);
+  const Judgement length = judge_by(Measure::kAcceptanceLength, budgets, budget, pillar);
+  const Judgement loss = judge_by(Measure::kLoss, budgets, budget, pillar);
+  decide_by(judge_both(length, loss), pillar);
   return pillar;
 }
 

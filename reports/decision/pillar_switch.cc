@@ -86,9 +86,7 @@ std::string claim_text(const SwitchComparison& one, int decimals) {
               : "");
 }
 
-}  // namespace
-
-Pillar switch_pillar(const std::vector<Study>& studies, const DecisionContext& context) {
+Pillar asked(const DecisionContext& context) {
   Pillar pillar;
   pillar.name = "switch cost";
   pillar.question = "Is a run that changes from " + context.current + " to " + context.candidate +
@@ -105,25 +103,18 @@ Pillar switch_pillar(const std::vector<Study>& studies, const DecisionContext& c
                   kFewestSeedsInWords +
                   " seeds or more, a resumed run, rates of its own for both "
                   "optimizers, and as many steps behind the switch as differences need to show.";
-  const std::vector<Measured> all = measured_switches(studies, context);
-  const Measured* measured = nearest(all, context);
-  if (measured == nullptr) {
-    pillar.reason = "No folder holds finished runs that change from " + context.current + " to " +
-                    context.candidate + ".";
-    return pillar;
-  }
-  const SwitchGroup& group = measured->of.group;
-  const std::string where = "The nearest measured switch lies at " + place_text(group.place) +
-                            "; the run stands at " + context_place(context) + ".";
-  pillar.limits.push_back(where);
-  for (const FairnessFinding& note : measured->of.notes) pillar.limits.push_back(note.sentence);
-  if (measured->of.status == SwitchStudy::Status::kRefused) {
-    pillar.reason = measured->of.status_text;
-    return pillar;
-  }
-  size_t best = measured->variants.front();
-  for (const size_t v : measured->variants) {
-    const SwitchOutcome& outcome = measured->of.outcomes[v];
+  return pillar;
+}
+
+std::string distance_text(const SwitchPlace& place, const DecisionContext& context) {
+  return "The nearest measured switch lies at " + place_text(place) + "; the run stands at " +
+         context_place(context) + ".";
+}
+
+void add_numbers(const Measured& measured, Pillar& pillar) {
+  const SwitchGroup& group = measured.of.group;
+  for (const size_t v : measured.variants) {
+    const SwitchOutcome& outcome = measured.of.outcomes[v];
     const std::string& name = group.variants[v].name;
     const Transient& t = outcome.transient;
     pillar.numbers.push_back(number_of("largest D in loss, " + name, t.peak));
@@ -133,48 +124,81 @@ Pillar switch_pillar(const std::vector<Study>& studies, const DecisionContext& c
     pillar.numbers.push_back(number_of("final D in loss, " + name, outcome.final_loss.difference));
     pillar.numbers.push_back(
         number_of("final D in acceptance length, " + name, outcome.final_length.difference));
-    if (better(Measure::kAcceptanceLength, outcome.final_length.difference.mean,
-               measured->of.outcomes[best].final_length.difference.mean))
+  }
+}
+
+// The variant with the best final acceptance length, the earlier one where two tie.
+size_t best_variant(const Measured& measured) {
+  size_t best = measured.variants.front();
+  for (const size_t v : measured.variants) {
+    if (better(Measure::kAcceptanceLength, measured.of.outcomes[v].final_length.difference.mean,
+               measured.of.outcomes[best].final_length.difference.mean))
       best = v;
   }
+  return best;
+}
+
+// Why the best variant may not decide, whatever came out; "" where it may.
+std::string obstacle(const Measured& measured, const SwitchVariant& variant) {
+  if (measured.of.status == SwitchStudy::Status::kNotVerified) return measured.of.status_text;
+  const Refusal refusal = refusal_of(measured, variant);
+  if (refusal.ids.empty()) return "";
+  return "The checks allow no winner between the two (" + refusal.ids + "): " + refusal.sentence;
+}
+
+std::string reason_text(const SwitchVariant& variant, const SwitchOutcome& outcome) {
+  return "The best way to change, " + variant.name + ", ends with " +
+         claim_text(outcome.final_length, 3) + " in acceptance length and " +
+         claim_text(outcome.final_loss, 4) + " in loss against the run that went on.";
+}
+
+std::string undecided_text(const SwitchOutcome& outcome) {
+  if (outcome.final_length.claimed() && outcome.final_loss.claimed())
+    return "Both differences may be claimed, and they disagree.";
+  std::string text = "That may not be claimed";
+  if (outcome.final_length.difference.n >= kFewestSeeds) {
+    text += "; a difference in acceptance length of " +
+            fixed(detectable_difference(outcome.final_length.difference), 3) +
+            " would show 8 times in 10";
+  }
+  return text + ".";
+}
+
+}  // namespace
+
+Pillar switch_pillar(const std::vector<Study>& studies, const DecisionContext& context) {
+  Pillar pillar = asked(context);
+  const std::vector<Measured> all = measured_switches(studies, context);
+  const Measured* measured = nearest(all, context);
+  if (measured == nullptr) {
+    pillar.reason = "No folder holds finished runs that change from " + context.current + " to " +
+                    context.candidate + ".";
+    return pillar;
+  }
+  pillar.limits.push_back(distance_text(measured->of.group.place, context));
+  for (const FairnessFinding& note : measured->of.notes) pillar.limits.push_back(note.sentence);
+  if (measured->of.status == SwitchStudy::Status::kRefused) {
+    pillar.reason = measured->of.status_text;
+    return pillar;
+  }
+  add_numbers(*measured, pillar);
+  const size_t best = best_variant(*measured);
   const SwitchOutcome& outcome = measured->of.outcomes[best];
-  const SwitchVariant& variant = group.variants[best];
+  const SwitchVariant& variant = measured->of.group.variants[best];
   if (outcome.final_length.difference.n == 0) {
     pillar.reason = "No finished seed is common to a run that changed and one that went on.";
     return pillar;
   }
-  const Judgement judgement =
+  Judgement judgement =
       judge_both(judge_claim(outcome.final_length, true), judge_claim(outcome.final_loss, false));
-  pillar.margin = judgement.margin;
-  pillar.reason = "The best way to change, " + variant.name + ", ends with " +
-                  claim_text(outcome.final_length, 3) + " in acceptance length and " +
-                  claim_text(outcome.final_loss, 4) + " in loss against the run that went on.";
-  if (measured->of.status == SwitchStudy::Status::kNotVerified) {
-    pillar.reason += " " + measured->of.status_text;
-    return pillar;
+  std::string why = obstacle(*measured, variant);
+  if (!why.empty()) {
+    judgement.verdict = Verdict::kUndecided;
+  } else if (judgement.verdict == Verdict::kUndecided) {
+    why = undecided_text(outcome);
   }
-  const Refusal refusal = refusal_of(*measured, variant);
-  if (!refusal.ids.empty()) {
-    pillar.reason +=
-        " The checks allow no winner between the two (" + refusal.ids + "): " + refusal.sentence;
-    return pillar;
-  }
-  pillar.verdict = judgement.verdict;
-  if (pillar.verdict != Verdict::kUndecided) {
-    pillar.settle.clear();
-    return pillar;
-  }
-  if (outcome.final_length.claimed() && outcome.final_loss.claimed()) {
-    pillar.reason += " Both differences may be claimed, and they disagree.";
-  } else {
-    pillar.reason += " That may not be claimed";
-    if (outcome.final_length.difference.n >= kFewestSeeds) {
-      pillar.reason += "; a difference in acceptance length of " +
-                       fixed(detectable_difference(outcome.final_length.difference), 3) +
-                       " would show 8 times in 10";
-    }
-    pillar.reason += ".";
-  }
+  decide_by(judgement, pillar);
+  pillar.reason = reason_text(variant, outcome) + (why.empty() ? "" : " " + why);
   return pillar;
 }
 
