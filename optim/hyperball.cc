@@ -57,7 +57,7 @@ class HyperballRule : public UpdateRule {
       r.copy_(at::where(r == 0, norms(w), r));
       const double eta = part.learning_rate * schedule;
       if (eta == 0) continue;
-      w.add_(d.mul_(r * eta / (norms(d) + kHyperballFloor)));
+      w.addcmul_(d, r * eta / (norms(d) + kHyperballFloor));
       w.mul_(r / (norms(w) + kHyperballFloor));
     }
   }
