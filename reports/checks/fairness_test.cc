@@ -9,7 +9,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST(CheckKinds, AreThirtyFiveInOrderWithAFunctionOrAReason) {
+TEST(CheckKinds, AreInOrderWithAFunctionOrAReason) {
   ASSERT_THAT(check_kinds(), SizeIs(36));
   for (size_t i = 0; i < 36; ++i) {
     const CheckKind& kind = check_kinds()[i];
