@@ -1,9 +1,9 @@
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <iostream>
 #include <sstream>
 
+#include "base/dispatch.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -24,14 +24,20 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kHelp[] =
-    "usage: draftlab signature [--sweep SWEEP.json] [--verbose]\n\n"
+    "usage: draftlab signature [--sweep SWEEP.json] [--expected NUMBERS.txt] [--numbers | "
+    "--verbose]\n\n"
     "Runs the smoke sweep in a temporary folder and prints one hash of its evaluation losses and "
-    "final\n"
-    "weights. It stays the same until the numbers that this build computes change, on any x86-64 "
-    "CPU; with\n"
-    "another libtorch it may be another. tests/signature.txt holds the one that is expected.\n\n"
+    "final weights.\n"
+    "It stays the same until the numbers that this build computes change, on any x86-64 CPU: every "
+    "library is\n"
+    "asked for its portable version (base/dispatch.h). With another libtorch it may be another.\n"
+    "tests/signature.txt holds the one that is expected, tests/signature_numbers.txt what it is "
+    "the hash of.\n\n"
     "  draftlab signature\n"
-    "  draftlab signature --verbose   each loss and hash behind it\n";
+    "  draftlab signature --verbose   the first number that is not as expected, too\n"
+    "  draftlab signature --numbers   the numbers in place of their hash\n";
+
+constexpr char kExpected[] = DRAFTLAB_SOURCE_DIR "/tests/signature_numbers.txt";
 
 // Removed at the end.
 class TemporaryFolder {
@@ -50,14 +56,6 @@ class TemporaryFolder {
  private:
   fs::path path_;
 };
-
-// Kernels that do the same arithmetic on every x86-64, instead of the fastest for this one.
-void ask_for_portable_arithmetic() {
-  ::setenv("ATEN_CPU_CAPABILITY", "default", 1);
-  ::setenv("MKL_CBWR", "COMPATIBLE", 1);
-  // The C library's exp, log and sin round differently where the CPU has a fused multiply-add.
-  ::setenv("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2", 1);
-}
 
 // One line per evaluation and per run: what the hash is of.
 std::string numbers_of(const RunFolder& folder, const PlanRecord& plan) {
@@ -79,12 +77,43 @@ std::string numbers_of(const RunFolder& folder, const PlanRecord& plan) {
   return text;
 }
 
+struct Number {
+  std::string name, value;
+};
+
+// Of a line "AdamW seed=1, step 10, val loss 4.25": the last word is the value. Past the last line:
+// "no number".
+Number next_number(std::istream& lines) {
+  std::string line;
+  if (!std::getline(lines, line)) return {"", "no number"};
+  const size_t blank = line.rfind(' ');
+  if (blank == std::string::npos) return {"", line};
+  return {line.substr(0, blank), line.substr(blank + 1)};
+}
+
+// What there is to say of the numbers beside those of a file.
+std::string compared(const std::string& numbers, const fs::path& expected) {
+  std::istringstream are(numbers), were(read_file(expected));
+  while (true) {
+    const Number is = next_number(are), was = next_number(were);
+    if (is.name != was.name)
+      return "first difference: " + is.name + " " + is.value + " where " + was.name + " " +
+             was.value + " is expected";
+    if (is.value != was.value)
+      return "first difference: " + is.name + " is " + is.value + ", expected " + was.value;
+    if (is.name.empty()) return "every number is as expected";
+  }
+}
+
 }  // namespace
 
 int signature_command(const Words& words) {
   CommandLine line(kHelp);
   line.option("sweep", "SWEEP.json", "another sweep than the smoke sweep; of one thread");
-  line.flag("verbose", "show progress and what the hash is of");
+  line.option("expected", "NUMBERS.txt",
+              "what --verbose compares with; for the smoke sweep tests/signature_numbers.txt");
+  line.flag("numbers", "print what the hash is of, and not the hash");
+  line.flag("verbose", "show progress, and the first number that is not as expected");
   if (!line.parse(words)) return 0;
   ask_for_portable_arithmetic();
   const fs::path file =
@@ -108,8 +137,9 @@ int signature_command(const Words& words) {
     throw Error(file.string(), "did not run to its end; there is no signature\n" + quiet.str());
   }
   const std::string numbers = numbers_of(folder, plan);
-  out << numbers;
-  std::cout << sha256_hex(numbers).substr(0, 16) << "\n";
+  if (line.given("expected") || !line.given("sweep"))
+    out << compared(numbers, line.optional_text("expected").value_or(kExpected)) << "\n";
+  std::cout << (line.given("numbers") ? numbers : sha256_hex(numbers).substr(0, 16) + "\n");
   return 0;
 }
 

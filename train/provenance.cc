@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
+#include <sys/platform/x86.h>
 #include <torch/version.h>
 #include <unistd.h>
 
@@ -11,6 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/dispatch.h"
+#include "kernels/clone.h"
 #include "kernels/cuda_libraries.h"
 
 namespace draftlab {
@@ -29,10 +32,21 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
+// The C library's exp, log, sin and cos are compiled for fused multiply-adds, and without them.
+const char* c_library_version() {
+  return CPU_FEATURE_ACTIVE(FMA) && CPU_FEATURE_ACTIVE(AVX2) ? "FMA" : "SSE2";
+}
+
 }  // namespace
 
+std::string vector_instructions() {
+  return std::string("draftlab ") + picked_clone() + "; ATen " + at::get_cpu_capability() +
+         "; C library " + c_library_version() + "; MKL " + asked_of("MKL") + "; oneDNN " +
+         asked_of("oneDNN");
+}
+
 Machine this_machine(const TrainingConfig& training) {
-  return {at::get_cpu_capability(), training.device, cpu_model(),
+  return {vector_instructions(), training.device, cpu_model(),
           std::max<int64_t>(1, std::thread::hardware_concurrency()), training.threads};
 }
 
