@@ -46,7 +46,9 @@ TEST(Orthogonalization, IsMadeOfEveryKindThatAnOptimizerTakes) {
     const Orthogonalization how = orthogonalization(parse_optimizer_config(
         JsonObject{{"kind", "muon"}, {"orthogonalizer", kind.name}}, "test"));
     EXPECT_EQ(how.quintics.empty(), kind.name == "exact") << kind.name;
-    if (!how.quintics.empty()) EXPECT_EQ(how.steps, kind.steps) << kind.name;
+    if (!how.quintics.empty()) {
+      EXPECT_EQ(how.steps, kind.steps) << kind.name;
+    }
     EXPECT_EQ(how.safety, 1 + kind.safety) << kind.name;
   }
 }

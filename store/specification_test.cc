@@ -188,7 +188,9 @@ TEST_F(Specification, MadeUpPromptsAreAPureFunctionOfTheirSeed) {
   bool differs = false;
   for (size_t i = 0; i < a.size(); ++i) {
     EXPECT_EQ(a[i].token_ids, b[i].token_ids);
-    if (i > 0) EXPECT_NE(a[i].token_ids, a[i - 1].token_ids);
+    if (i > 0) {
+      EXPECT_NE(a[i].token_ids, a[i - 1].token_ids);
+    }
     differs |= a[i].token_ids != c[i].token_ids;
     EXPECT_THAT(a[i].token_ids.size(), ::testing::AllOf(::testing::Ge(5), ::testing::Le(9)));
     EXPECT_THAT(a[i].token_ids,

@@ -88,10 +88,11 @@ TEST_F(TuningTest, WhereAllSettingsTieRunnerAndReportTakeTheSameOneAndSaySo) {
   EXPECT_EQ(plan_of(path("tie")).decisions[0].best, "lr=2e-12");
   const RunFolder folder(path("tie"));
   for (const std::string& row : lines_of(read_file(folder.report() / "trials.csv"))) {
-    if (row.starts_with("AdamW,"))
+    if (row.starts_with("AdamW,")) {
       EXPECT_EQ(row.find(",1,1,0,yes,") != std::string::npos,
                 row.starts_with("AdamW,learning_rate 2e-12,"))
           << row;
+    }
   }
   EXPECT_THAT(read_file(folder.report_page()),
               HasSubstr("All settings of AdamW tie in acceptance length"));
