@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "kernels/square_root.h"
 
 namespace draftlab {
 namespace {
@@ -18,7 +19,7 @@ at::Tensor scale_from(const at::Tensor& square, const at::Tensor& largest,
                       const Orthogonalization& how) {
   constexpr double kGuard = 1e-30;  // between zero and everything else
   const bool of_norm = how.normalizer == Normalizer::kFrobenius;  // the others floor its square
-  at::Tensor divisor = of_norm ? how.safety * square.sqrt() : square;
+  at::Tensor divisor = of_norm ? how.safety * square_root(square) : square;
   const at::Tensor epsilon = how.epsilon / (of_norm ? largest : largest.square());
   if (how.floor == Floor::kPlus) divisor = divisor + epsilon;
   if (how.floor == Floor::kAtLeast) divisor = divisor.maximum(epsilon);

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
+#include "kernels/square_root.h"
 #include "optim/rules/muon_rule.h"
 
 // NorMuon (Li et al. 2025, arXiv 2510.05491): after the orthogonalization rows of O are evened out
@@ -50,12 +51,13 @@ class NorMuon : public MuonRule {
     const int64_t along = v.size(-1) == 1 ? -1 : -2;  // the sum runs over a row, or over a column
     const at::Tensor squares = at::linalg_vector_norm(o, 2, along, /*keepdim=*/true).square_();
     v.mul_(beta2_).add_(squares, (1 - beta2_) / static_cast<double>(o.size(along)));
-    const at::Tensor factor =
-        modded ? v.clamp_min(1e-10).rsqrt_() : v.sqrt().add_(dion ? 1e-8 : 1e-10).reciprocal_();
-    const at::Tensor norm = (squares * factor * factor).sum({-2, -1}, /*keepdim=*/true).sqrt_();
+    const at::Tensor factor = modded ? v.clamp_min(1e-10).rsqrt_()
+                                     : square_root(v).add_(dion ? 1e-8 : 1e-10).reciprocal_();
+    const at::Tensor norm =
+        square_root((squares * factor * factor).sum({-2, -1}, /*keepdim=*/true));
     const at::Tensor divisor = dion || modded ? norm.clamp_min(dion ? 1e-8 : 1e-10) : norm + 1e-10;
     const at::Tensor wanted =
-        unit_norm_ ? at::ones_like(norm) : squares.sum({-2, -1}, /*keepdim=*/true).sqrt_();
+        unit_norm_ ? at::ones_like(norm) : square_root(squares.sum({-2, -1}, /*keepdim=*/true));
     o.mul_(factor * (wanted / divisor));
   }
 

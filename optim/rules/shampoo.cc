@@ -6,6 +6,7 @@
 
 #include "base/stopwatch.h"
 #include "kernels/momentum_step.h"
+#include "kernels/square_root.h"
 #include "optim/rules/two_sided.h"
 
 namespace draftlab {
@@ -17,7 +18,8 @@ at::Tensor shampoo_direction(const at::Tensor& gradient, Shampoo& state, const A
   state.v.mul_(k.beta2).addcmul_(gradient, gradient, k.rest2);
   at::Tensor u = workspace.matrix(0, gradient.size(0), gradient.size(1), gradient);
   at::Tensor other = workspace.matrix(1, gradient.size(0), gradient.size(1), gradient);
-  at::sqrt_out(other, state.v).mul_(k.scale).add_(k.epsilon).reciprocal_().mul_(state.m);
+  square_root_out(other, state.v);
+  other.mul_(k.scale).add_(k.epsilon).reciprocal_().mul_(state.m);
   const at::Tensor length =
       at::linalg_vector_norm(other).mul_(1 / (1 - std::pow(step.beta1, step.m_steps)));
   at::mm_out(other, state.left_root, state.m);

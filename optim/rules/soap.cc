@@ -4,6 +4,7 @@
 
 #include "base/stopwatch.h"
 #include "kernels/momentum_step.h"
+#include "kernels/square_root.h"
 #include "optim/rules/two_sided.h"
 
 namespace draftlab {
@@ -43,7 +44,8 @@ at::Tensor soap_direction(const at::Tensor& gradient, Soap& state, const AdamWSt
   const at::Tensor g = rotated(ql, gradient, qr, 0, workspace);
   state.v.mul_(k.beta2).addcmul_(g, g, k.rest2);
   at::Tensor divisor = workspace.matrix(2, gradient.size(0), gradient.size(1), gradient);
-  at::sqrt_out(divisor, state.v).mul_(k.scale).add_(k.epsilon);
+  square_root_out(divisor, state.v);
+  divisor.mul_(k.scale).add_(k.epsilon);
   const at::Tensor m = rotated(ql, state.m, qr, 0, workspace);
   divisor.reciprocal_().mul_(m).mul_(1 / (1 - std::pow(step.beta1, step.m_steps)));
   return rotated(state.left_basis, divisor, transposed(qr), 0, workspace);
