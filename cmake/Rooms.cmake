@@ -1,9 +1,12 @@
 # room(NAME [HOT] [SOURCES ...] [LIBS ...] [TESTS ...] [TEST_LIBS ...] [GPU_TESTS ...])
 # The library of one folder, and its tests in one binary (two, where some need a GPU). HOT: it has loops that a
 # run waits for, as every room with tensors has.
+#
+# What builds without tensors has the label `plain` and is built by the target plain_tests, to run under sanitizers.
 if(DRAFTLAB_TESTS)
   enable_testing()
   add_custom_target(gpu_tests)
+  add_custom_target(plain_tests)
 endif()
 
 # Compiled in two thirds of the time that -O3 takes.
@@ -26,7 +29,12 @@ function(room name)
     compile_quickly(${name})
   endif()
   if(DRAFTLAB_TESTS AND ARG_TESTS)
-    room_test(${name}_test cpu "${ARG_TEST_LIBS};${name}" ${ARG_TESTS})
+    set(label cpu)
+    if(NOT tensors)
+      set(label plain)
+      add_dependencies(plain_tests ${name}_test)
+    endif()
+    room_test(${name}_test ${label} "${ARG_TEST_LIBS};${name}" ${ARG_TESTS})
   endif()
   if(DRAFTLAB_TESTS AND DRAFTLAB_CUDA AND ARG_GPU_TESTS)
     room_test(${name}_gpu_test gpu "${name};Libtorch::cuda" ${ARG_GPU_TESTS})
