@@ -15,6 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -69,6 +70,18 @@ TEST(Planner, EveryRunIsOneSegmentFromNothingToTheLastStep) {
     EXPECT_EQ(config.drafter.num_taps, 2);
     EXPECT_THAT(config.routing, SizeIs(parameter_shapes(config.drafter).size()));
   }
+}
+
+TEST(Planner, AStageEndsWhereTheNextBegins) {
+  Sweep sweep = example_sweep();
+  Stage second = sweep.arms[0].points[0].stages[0], third = second;
+  second.from_step = 30;
+  third.from_step = 60;
+  sweep.arms[0].points[0].stages.insert(sweep.arms[0].points[0].stages.end(), {second, third});
+  std::vector<std::pair<int64_t, int64_t>> steps;
+  for (const PlannedSegment& segment : make_plan(sweep, example_store()).segments)
+    steps.emplace_back(segment.config.from_step, segment.config.to_step);
+  EXPECT_THAT(steps, ElementsAre(Pair(0, 30), Pair(30, 60), Pair(60, 100)));
 }
 
 TEST(Planner, EqualTrainingsOfTwoArmsAreOneSegmentWithANotice) {
@@ -198,6 +211,20 @@ TEST(SegmentGraph, PathsThatAgreeUpToAStepShareTheSegmentsUpToIt) {
   EXPECT_EQ(segments[1].config.parent, a[0]);
   EXPECT_EQ(segments[1].config.from_step, 50);
   EXPECT_EQ(segments[2].config.parent, a[0]);
+}
+
+TEST(SegmentGraph, EachSegmentOfALongPathFollowsTheOneBefore) {
+  const SegmentConfig whole = example_plan().segments[0].config;
+  SegmentConfig first = whole, second = whole;
+  first.to_step = 30;
+  second.to_step = 50;
+  SegmentGraph graph;
+  const auto ids = graph.add_path({first, second, whole});
+  const auto segments = graph.take();
+  ASSERT_THAT(segments, SizeIs(3));
+  EXPECT_EQ(segments[1].config.parent, ids[0]);
+  EXPECT_EQ(segments[2].config.parent, ids[1]);
+  EXPECT_EQ(segments[2].config.from_step, 50);
 }
 
 TEST(SegmentGraph, TheSameConfigurationAfterAnotherPastIsAnotherSegment) {

@@ -137,6 +137,10 @@ TEST(Bottleneck, DoesNotSpeakWhereACheckForbidsIt) {
   EXPECT_THAT(pillar.reason, HasSubstr("F08"));
 }
 
+TEST(Bottleneck, RatiosAreOfRunsWithEqualSeeds) {
+  EXPECT_EQ(bottleneck(0.5, 1).numbers.at(0).n, 3);
+}
+
 TEST(Bottleneck, SaysThatATargetWasNotReached) {
   const Pillar pillar = bottleneck(4, 1);
   EXPECT_EQ(pillar.verdict, Verdict::kUndecided);
@@ -184,6 +188,25 @@ TEST(SwitchPillar, NeedsAResumedRunThatRepeatsTheUninterruptedOne) {
   EXPECT_THAT(other.reason, HasSubstr("Refused: A' seed=1"));
 }
 
+// The interval of the three that finished lies below 0, as in FollowsTheFinalDifference.
+TEST(SwitchPillar, IsOpenWhereARunThatChangedDiverged) {
+  const StartConfig transfer;
+  std::vector<Result> results;
+  for (int64_t seed = 1; seed <= 4; ++seed) {
+    const double s = noise(seed, 0.01);
+    const std::vector<double> losses = {6, 5, 4, 3.5 + s, 3 + s};
+    results.push_back(synthetic_run({"A", kAdamW}, seed, losses));
+    results.push_back(synthetic_run({"A'", kAdamW, {{20, "", transfer}}}, seed, losses));
+    results.push_back(synthetic_run({"B", kAdamW, {{20, kMuon, transfer}}}, seed,
+                                    {6, 5, 4, 4, 2.5 + noise(seed % 3 + 1, 0.01)}));
+  }
+  results.back().outcome = "diverged";
+  std::vector<Study> studies;
+  studies.push_back(study_of(std::move(results)));
+  const Pillar pillar = switch_pillar(studies, story());
+  EXPECT_EQ(pillar.verdict, Verdict::kUndecided) << pillar.reason;
+}
+
 TEST(SwitchPillar, SaysHowFarTheMeasuredSwitchLiesFromTheRun) {
   EXPECT_THAT(switching(2.5).limits,
               Contains(AllOf(HasSubstr("50.0 % of training"), HasSubstr("40 % of the warm-up"))));
@@ -211,6 +234,8 @@ TEST(Architecture, FollowsTheAdvantageInEveryKindOfLayer) {
   // Four of the five layers of production slide.
   EXPECT_EQ(architecture(3.5, 2.5).verdict, Verdict::kAgainst);
   EXPECT_EQ(architecture(2.5, 3.5).verdict, Verdict::kUndecided);
+  EXPECT_EQ(architecture(3, 2.5).verdict, Verdict::kUndecided);
+  EXPECT_EQ(architecture(2.5, 3).verdict, Verdict::kUndecided);
   EXPECT_EQ(architecture(2.9, 2.9, 0.5).verdict, Verdict::kUndecided);
 }
 
@@ -319,7 +344,27 @@ TEST(DiminishingReturns, AreOpenWhereTheLossSaysTheOpposite) {
 }
 
 TEST(DiminishingReturns, NeedThreeBudgets) {
-  EXPECT_THAT(returns({2, 2}).reason, HasSubstr("2 annealed budgets"));
+  EXPECT_THAT(returns({2, 2}).reason, HasSubstr("differ in nothing else; a trend needs 3"));
+}
+
+TEST(DiminishingReturns, BudgetsWithoutADecayTellNothing) {
+  std::vector<Study> studies = budgets({2, 2, 2, 2});
+  for (Result& run : studies[0].results) run.config.training.schedule = "constant";
+  studies[0].summary = summarize(studies[0].results, studies[0].plan.target);
+  EXPECT_THAT(returns_pillar(kind_pairs(studies, "adamw", "muon"), far_story()).reason,
+              HasSubstr("0 annealed budgets"));
+}
+
+// By the tokens the advantage is gone, by the tokens per parameter it lasts.
+TEST(DiminishingReturns, AreOpenWhereTheTwoWaysToProductionDisagree) {
+  const std::vector<Study> studies = budgets({2, 1.7, 1.445, 1.228});
+  const std::vector<KindPair> pairs = kind_pairs(studies, "adamw", "muon");
+  DecisionContext context = far_story();
+  context.tokens_per_batch *= 40000 / context.tokens();  // just beyond the largest budget
+  context.parameters = 60;
+  EXPECT_EQ(returns_pillar(pairs, context).verdict, Verdict::kFor);
+  context.parameters = 1;  // 60 times as many
+  EXPECT_EQ(returns_pillar(pairs, context).verdict, Verdict::kUndecided);
 }
 
 TEST(DiminishingReturns, BudgetsInOneFolderAreEachJudgedByTheirOwnChecks) {
