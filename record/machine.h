@@ -9,7 +9,7 @@ namespace draftlab {
 
 // What of a computer, and of how it is used, decides how long a step takes.
 struct Machine {
-  std::string vector_instructions;  // "AVX512", as libtorch names what it uses
+  std::string vector_instructions;  // what each library chose, as provenance.json tells
   std::string device;               // "cpu" or "cuda"
   std::string cpu;                  // model
   int64_t cores = 0, threads = 0;   // of the computer; of one worker
