@@ -204,7 +204,8 @@ Sweep parse_sweep(const Json& content, const fs::path& file) {
   read_store(fields.any("store"), fields.where("store"), sweep.file.parent_path(), sweep);
   const TrainingConfig training = parse_training(fields.any("training"), fields.where("training"));
   parse_evaluation(fields.any("evaluation"), fields.where("evaluation"), training.steps);
-  Fields(fields.any("drafter"), fields.where("drafter"));  // it is an object
+  [[maybe_unused]] const Fields drafter(fields.any("drafter"),
+                                        fields.where("drafter"));  // an object
   const Common common{fields.any("drafter").get_object(), fields.any("training").get_object(),
                       fields.any("evaluation").get_object(), file.string()};
   sweep.split = parse_split(fields.any("split"), fields.where("split"));
