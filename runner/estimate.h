@@ -21,8 +21,8 @@ StepCount count_steps(const PlanRecord& plan);
 // Bytes of one checkpoint: weights and optimizer state in float32.
 double checkpoint_bytes(const SegmentConfig& config);
 
-// Bytes that a segment may need at once: two checkpoints (the old one goes when the new one is
-// complete) and its rows of metrics. And all segments of a plan.
+// Bytes that a segment may need at once: two checkpoints (the last one stays while the next is
+// written, in case that one breaks) and its rows of metrics. And all segments of a plan.
 double disk_bytes(const SegmentConfig& config);
 double disk_bytes(const PlanRecord& plan);
 
