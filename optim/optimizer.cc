@@ -183,7 +183,7 @@ std::vector<UpdateRow> Optimizer::measured_step(const NamedTensors& gradients, d
   std::vector<const UpdateRule*> rules;
   for (size_t i = 0; i < rules_.size(); ++i) {
     const Route& route = rules_[i]->route();
-    const bool first = seen.emplace(layer_kind(route.name), route.rule).second;
+    const bool first = seen.emplace(tensor_kind(route.name), route.rule).second;
     wanted.push_back(first ? &samples[i] : nullptr);
     rules.push_back(rules_[i].get());
   }

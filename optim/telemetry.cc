@@ -56,7 +56,7 @@ std::vector<UpdateRow> update_rows(const std::vector<const UpdateRule*>& rules,
   std::map<std::pair<std::string, std::string>, Sums> kinds;
   for (size_t i = 0; i < rules.size(); ++i) {
     const Route& route = rules[i]->route();
-    Sums& sums = kinds[{layer_kind(route.name), route.rule}];
+    Sums& sums = kinds[{tensor_kind(route.name), route.rule}];
     const at::Tensor old = before[i].to(rules[i]->like().scalar_type());
     sums.updates += sum_of_squares(after[i] - old);
     sums.weights += sum_of_squares(old);

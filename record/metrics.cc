@@ -144,7 +144,7 @@ int64_t add_row(const Json& value, const std::string& where, Metrics& metrics) {
 
 }  // namespace
 
-std::string layer_kind(const std::string& tensor) {
+std::string tensor_kind(const std::string& tensor) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   std::string_view kind = tensor;
   if (kind.starts_with("layers.")) {

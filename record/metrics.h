@@ -60,7 +60,7 @@ struct EvaluationRow {
 // together. X is what the rule orthogonalized and O what came out, of the kind's first matrix.
 struct UpdateRow {
   int64_t step = 0;
-  std::string kind;        // layer_kind of the tensors, such as "self_attn.q_proj"
+  std::string kind;        // tensor_kind of the tensors, such as "self_attn.q_proj"
   std::string rule;        // as in Route
   double update_rms = 0;   // root mean square of W after minus W before the step
   double weight_rms = 0;   // of W before the step
@@ -72,7 +72,7 @@ struct UpdateRow {
 
 // The tensor's name without its layer and ".weight": "self_attn.q_proj" for
 // "layers.3.self_attn.q_proj.weight".
-std::string layer_kind(const std::string& tensor);
+std::string tensor_kind(const std::string& tensor);
 
 // metrics.jsonl: one JSON object per line, {"row":"step",...}, {"row":"update",...} or
 // {"row":"evaluation",...}. Rows of one segment are in step order; every row appears once, also

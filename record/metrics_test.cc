@@ -167,11 +167,11 @@ TEST_F(MetricsFile, EveryFieldOfTheBaselinesReadsBack) {
 }
 
 TEST(LayerKind, IsTheNameWithoutItsLayerAndItsEnding) {
-  EXPECT_EQ(layer_kind("layers.0.self_attn.q_proj.weight"), "self_attn.q_proj");
-  EXPECT_EQ(layer_kind("layers.12.input_layernorm.weight"), "input_layernorm");
-  EXPECT_EQ(layer_kind("fc.weight"), "fc");
-  EXPECT_EQ(layer_kind("layers.norm.weight"), "layers.norm");
-  EXPECT_EQ(layer_kind("layers.1"), "layers.1");
+  EXPECT_EQ(tensor_kind("layers.0.self_attn.q_proj.weight"), "self_attn.q_proj");
+  EXPECT_EQ(tensor_kind("layers.12.input_layernorm.weight"), "input_layernorm");
+  EXPECT_EQ(tensor_kind("fc.weight"), "fc");
+  EXPECT_EQ(tensor_kind("layers.norm.weight"), "layers.norm");
+  EXPECT_EQ(tensor_kind("layers.1"), "layers.1");
 }
 
 }  // namespace

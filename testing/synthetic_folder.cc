@@ -78,7 +78,7 @@ void add_identity(const SegmentConfig& config, EvaluationRow& row) {
 void add_updates(const SegmentConfig& config, int64_t step, MetricsLog& log) {
   std::set<std::string> kinds;
   for (const Route& route : config.routing) {
-    UpdateRow row{.step = step, .kind = layer_kind(route.name), .rule = route.rule};
+    UpdateRow row{.step = step, .kind = tensor_kind(route.name), .rule = route.rule};
     if (!kinds.insert(row.kind).second) continue;
     row.weight_rms = 0.04;
     row.update_rms = 0.04 * config.optimizer.learning_rate();

@@ -267,7 +267,7 @@ class PlainTraining {
     row.step = step_;
     double changes = 0, weights = 0, count = 0;
     for (const auto& [name, old] : before) {
-      if (layer_kind(name) != row.kind) continue;
+      if (tensor_kind(name) != row.kind) continue;
       changes += (weights_.at(name) - old).to(at::kDouble).square().sum().item<double>();
       weights += old.to(at::kDouble).square().sum().item<double>();
       count += static_cast<double>(old.numel());
