@@ -20,7 +20,7 @@ void add_updates(const SegmentConfig& config, Result& r) {
     const bool first = !config.parent.empty() && step == config.from_step + 1;
     if (!first && step % kEvery != 0) continue;
     for (const Route& route : config.routing) {
-      UpdateRow row{.step = step, .kind = layer_kind(route.name), .rule = route.rule};
+      UpdateRow row{.step = step, .kind = tensor_kind(route.name), .rule = route.rule};
       row.weight_rms = 0.04;
       row.update_rms = 0.04 * config.optimizer.learning_rate();
       if (route.rule != "adamw") row.alignment = 0.9;

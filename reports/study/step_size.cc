@@ -10,7 +10,7 @@ namespace draftlab {
 std::vector<std::string> matrix_kinds(const Result& run) {
   std::vector<std::string> kinds;
   for (const Route& route : run.config.routing) {
-    const std::string kind = layer_kind(route.name);
+    const std::string kind = tensor_kind(route.name);
     if (route.shape.size() == 2 && std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
       kinds.push_back(kind);
   }

@@ -26,7 +26,7 @@ KindSizes kind_sizes(const std::vector<Route>& table) {
   for (const Route& route : table) {
     double count = 1;
     for (const int64_t side : route.shape) count *= static_cast<double>(side);
-    sizes[{layer_kind(route.name), route.rule}] += count;
+    sizes[{tensor_kind(route.name), route.rule}] += count;
   }
   return sizes;
 }
