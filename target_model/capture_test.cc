@@ -237,6 +237,15 @@ TEST_F(Capture, ResponsesEndWithTheTargetsEndToken) {
   EXPECT_EQ(stored.target_argmax.size(), stored.token_ids.size());
 }
 
+TEST_F(Capture, APromptThatEndsWithTheEndTokenIsAnsweredAllTheSame) {
+  TargetCheckpoint checkpoint = open_target(specification_.target);
+  checkpoint.config.end_token_ids = {5};
+  Transformer target(checkpoint.config, load_weights(checkpoint));
+  const std::vector<Prompt> prompts = {{"ended", "", {3, 4, 5}}, {"open", "", {3, 4, 6}}};
+  for (const StoredSequence& stored : ShardCapture(target, specification_, prompts, 0).run({}))
+    EXPECT_GT(stored.token_ids.size(), 3u) << stored.prompt_id;
+}
+
 TEST_F(Capture, ATargetThatGivesNaNEndsTheBuildWithThePromptsName) {
   TargetCheckpoint checkpoint = open_target(specification_.target);
   TransformerWeights weights = load_weights(checkpoint);

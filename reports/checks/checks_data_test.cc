@@ -27,9 +27,11 @@ TEST_F(FairnessTest, F08UnequalTokensWhereThereIsNoHash) {
 TEST_F(FairnessTest, F09UnequalStoresAndDrafters) {
   run("Muon", 2).config.store = "another";
   run("Muon", 2).config.drafter.block_size = 8;
+  run("AdamW", 1).config.training.labels = "argmax";
   EXPECT_THAT(of("F09"),
               ElementsAre(finding(kRefuse, "Block_size differs: 4 in 5 runs such as AdamW",
                                   "and 8 in Muon"),
+                          finding(kRefuse, "Labels differs: ", "and argmax in AdamW"),
                           finding(kRefuse, "Store differs: store in 5 runs")));
 }
 
@@ -46,9 +48,11 @@ TEST_F(FairnessTest, F16UnequalEvaluations) {
   run("Muon", 0).config.evaluation.stride = 2;
   for (EvaluationRow& row : run("Muon", 1).held_out) row.blocks = 500;
   run("Muon", 2).held_out[1].prompts = 39;
+  run("AdamW", 2).held_out[1].blocks = 399;
   EXPECT_THAT(of("F16"), ElementsAre(finding(kRefuse, "Evaluation stride differs: 4 in 5 runs"),
                                      finding(kRefuse, "Evaluated blocks differs: 400 in 5 runs"),
-                                     finding(kRefuse, "evaluations of " + run("Muon", 2).run)));
+                                     finding(kRefuse, "evaluations of " + run("AdamW", 2).run,
+                                             run("Muon", 2).run)));
 }
 
 TEST_F(FairnessTest, F30FewPromptsAndNoBaseline) {

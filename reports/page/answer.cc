@@ -47,7 +47,6 @@ std::vector<std::vector<const Arm*>> classes_of(const Study& study,
                                                 const std::vector<const Arm*>& arms, View view) {
   std::vector<std::vector<const Arm*>> classes;
   for (const Arm* arm : arms) {
-    if (refusal_of(study, *arm, *arm, view) != nullptr) continue;
     const auto fits = [&](const std::vector<const Arm*>& others) {
       return std::ranges::all_of(others, [&](const Arm* other) {
         return refusal_of(study, *arm, *other, view) == nullptr;
@@ -128,10 +127,10 @@ std::string measure_sentence(const Study& study, Measure measure, View view,
     return "fter " + grouped(run.config.training.steps) + " steps, ";
   };
   const std::vector<const Arm*> arms = ranking(summary, measure, of);
-  if (arms.empty()) return "A" + when(nullptr) + "no finished run has a " + kind.name + " yet.";
+  if (arms.empty()) return "A" + when(nullptr) + "no finished run has a number yet.";
   if (arms.size() == 1) {
-    return "A" + when(arms[0]) + arms[0]->name + " has a " + kind.name + " of " +
-           value_text(*arms[0], measure, of) + "; no other arm has finished.";
+    return "A" + when(arms[0]) + "the " + kind.name + " of " + arms[0]->name + " is " +
+           value_text(*arms[0], measure, of) + "; no other arm has a number.";
   }
   std::vector<std::vector<const Arm*>> classes = classes_of(study, arms, view);
   std::erase_if(classes, [](const auto& one) { return one.size() < 2; });

@@ -67,7 +67,8 @@ TEST_F(AnswerTest, EqualSecondsCanTurnTheOrderAround) {
   s.findings = check(s);
   EXPECT_THAT(
       sentence(s, "Acceptance length at equal seconds"),
-      HasSubstr("After 11.0 s of training, when the fastest run ends, AdamW has the highest"));
+      HasSubstr("After 11.0 s of training, when the fastest run ends, AdamW has the highest "
+                "acceptance length, 1.280 (mean of 3 seeds): 0.042 above Muon"));
   EXPECT_THAT(sentence(s, "Loss at equal seconds"), HasSubstr("AdamW has the lowest loss"));
 }
 
@@ -88,6 +89,14 @@ TEST_F(AnswerTest, ClaimsNothingWhereTheIntervalContainsZero) {
               AllOf(HasSubstr("no difference to AdamW can be claimed (+0.001, 95 % interval of the "
                               "difference −0.016 to 0.018 over 3 paired seeds, p 0.83; one of "),
                     HasSubstr(" would show 8 times in 10)")));
+}
+
+TEST_F(AnswerTest, RanksNoArmWithoutANumber) {
+  sweep_.arms[0].lengths = {NAN, NAN, NAN};
+  EXPECT_EQ(
+      sentence(study(), "Acceptance length at equal steps"),
+      "After 200 steps, the acceptance length of Muon is 1.400 (mean of 3 seeds); no other arm "
+      "has a number.");
 }
 
 TEST_F(AnswerTest, NamesNoWinnerFromFewerThanThreeSeeds) {
@@ -136,7 +145,7 @@ TEST_F(AnswerTest, AnEmptyFolderIsAnsweredHonestly) {
   }
   const Study empty = study(ends);
   EXPECT_EQ(sentence(empty, "Loss at equal steps"),
-            "After 200 steps, no finished run has a loss yet.");
+            "After 200 steps, no finished run has a number yet.");
   EXPECT_EQ(sentence(empty, "Time to target"), "No run has finished yet.");
 }
 

@@ -128,6 +128,13 @@ TEST_F(ReportTest, ShowsTheBestRateAgainstOrthogonalizationStepsWhereTheyWereSwe
   EXPECT_FALSE(has(report(SyntheticSweep::of_four()), "orthogonalization steps"));
 }
 
+TEST_F(ReportTest, PrintsBoldOnlyDifferencesThatAreClaims) {
+  SyntheticSweep sweep = SyntheticSweep::of_four();
+  EXPECT_TRUE(has(report(sweep), "<strong>+"));
+  for (SyntheticArm& arm : sweep.arms) arm.lengths = {1.2, 1.2, 1.2, 1.2};
+  EXPECT_FALSE(has(report(sweep), "<strong>"));
+}
+
 TEST_F(ReportTest, OpensWithTheChecksRefusalsFirst) {
   SyntheticSweep sweep = SyntheticSweep::of_four();
   sweep.in_company = true;
@@ -261,7 +268,7 @@ TEST_F(ReportTest, AFolderWithoutAnyResultStillHasAReport) {
   std::filesystem::remove_all(folder.segments());
   write_report(folder);
   const std::string page = read_file(folder.report_page());
-  EXPECT_TRUE(has(page, "no finished run has a loss yet"));
+  EXPECT_TRUE(has(page, "no finished run has a number yet"));
   EXPECT_TRUE(has(page, "240 sequences, 31,200 tokens (21,120 of responses)"));
   EXPECT_TRUE(has(read_file(folder.report() / "evaluations.csv"), "run,step,tokens"));
 }

@@ -67,6 +67,17 @@ TEST(PipelineSimulation,
   EXPECT_LT(simulate(cramped, {}).throughput.mean, steady_state(cramped).throughput * 0.999);
 }
 
+TEST(PipelineSimulation, DrawsTheTimesOfEachProducerForItself) {
+  // Independent producers together are as regular as one of their rate; with common times, a window
+  // of sixteen would vary four times as much.
+  const auto half = [](const PipelineStage& each) {
+    const Estimate throughput = simulate(each, {.batches = 40000, .windows = 40}).throughput;
+    return (throughput.high - throughput.low) / 2;
+  };
+  const double one = half(stage({{1, 1, kExponential}}, 100, 16));
+  EXPECT_LT(half(stage({{16, 1. / 16, kExponential}}, 100, 16)), 2 * one);
+}
+
 TEST(PipelineSimulation, OfExponentialTimesAgreesWithMM1KWithinItsError) {
   for (const double rate : {0.2, 0.33, 0.5}) {
     const PipelineStage each = stage({{1, rate, kExponential}}, 0.33, 4, kExponential);

@@ -63,6 +63,8 @@ TEST(Median, KeepsInfinityAndNeverReplacesIt) {
   EXPECT_EQ(median({kInfinity, kInfinity}), kInfinity);
   EXPECT_TRUE(std::isnan(median({})));
   EXPECT_TRUE(std::isnan(median({1, kNaN})));
+  EXPECT_TRUE(std::isnan(median({1, 2, kNaN})));
+  EXPECT_TRUE(std::isnan(median({kNaN, 1, 2})));
 }
 
 TEST(Interpolate, FollowsTheStraightLineAndStopsAtTheEnds) {

@@ -173,6 +173,22 @@ TEST_F(ResultTest, ARunOfTwoSegmentsIsOneCurve) {
   EXPECT_EQ(r.tokens, 30000);
   EXPECT_NEAR(r.train_seconds, 200 * 0.055, 1e-9);
 
+  // It is alone if no segment of it had company.
+  const auto alone = [&](double end_of_other) {
+    std::filesystem::remove(folder.events());
+    EventLog log(folder.events());
+    log.start({.segment = parent.id, .start = 100});
+    log.end({.segment = parent.id, .start = 100, .end = 110, .outcome = "done"});
+    log.start({.segment = child.id, .start = 120});
+    log.end({.segment = child.id, .start = 120, .end = 130, .outcome = "done"});
+    log.start({.segment = "another", .start = 90});
+    log.end({.segment = "another", .start = 90, .end = end_of_other, .outcome = "done"});
+    return load_results(folder, plan)[0].alone;
+  };
+  EXPECT_EQ(alone(95), true);
+  EXPECT_EQ(alone(105), false);
+  EXPECT_EQ(alone(125), false);
+
   // Without the child's folder the run is not done.
   std::filesystem::remove_all(SegmentFolder(folder, child.id).root());
   EXPECT_EQ(load_results(folder, plan)[0].outcome, "not started");

@@ -99,6 +99,20 @@ TEST(SwitchStudy, MeasuresPairedDifferencesAtTheBestRate) {
   EXPECT_NEAR(studies[0].gains[0].loss.mean, -0.2, 1e-12);
 }
 
+TEST(SwitchStudy, MeasuresWhatStateGainsOnlyBetweenVariantsThatAreElseAlike) {
+  for (const StartConfig& start : {StartConfig{.rewarmup = 5}, StartConfig{.schedule_from = 20}}) {
+    std::vector<Result> results;
+    for (int64_t seed = 1; seed <= 3; ++seed) {
+      for (const SyntheticPath& path : {kA, kResumed, to_muon(0.02, start), to_muon(0.02, kReset)})
+        results.push_back(synthetic_run(path, seed, {6, 5, 4, 3.5, 3}));
+    }
+    const std::vector<SwitchStudy> studies = studies_of(results);
+    ASSERT_THAT(studies, SizeIs(1));
+    EXPECT_THAT(studies[0].outcomes, SizeIs(2));
+    EXPECT_THAT(studies[0].gains, IsEmpty());
+  }
+}
+
 TEST(SwitchStudy, ClaimsFromThreeSeedsWithoutDivergenceAndAnAdjustedPOfFivePercentOn) {
   SwitchComparison one = studies_of(smoke())[0].outcomes[1].final_loss;
   const auto claimed = [&](auto change) {

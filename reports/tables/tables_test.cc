@@ -67,16 +67,19 @@ TEST(RunsCsv, WritesEveryNumberAndLeavesWhatIsUnknownEmpty) {
   r.model_seconds = 2.75;
   r.held_out = {row_at(0, 12), row_at(50, std::numeric_limits<double>::quiet_NaN())};
   r.phase = kTrial;
-  r.steps_to_target = r.tokens_to_target = r.seconds_to_target = INFINITY;
+  r.seeds = {4, 5, 6};
+  r.steps_to_target = 40;
+  r.tokens_to_target = 6000;
+  r.seconds_to_target = INFINITY;
   r.alone = false;
   r.reason = "loss is NaN at step 61";
   const std::string options = csv_field(canonical(to_json(r.optimizer)));
-  EXPECT_EQ(
-      runs_csv({r}),
-      kRunsHeader +
-          std::string("\"a, \"\"b\"\"\",AdamW,adamw,0.001,1,trial,diverged,60,9000,3.5,0.25,12,NaN,"
-                      "1.25,1.25,Infinity,Infinity,Infinity,,0.5,2.75,1.5,1.5,,,0,no,no,,1,1,1,") +
-          options + ",loss is NaN at step 61,\r\n");
+  EXPECT_EQ(runs_csv({r}),
+            kRunsHeader +
+                std::string("\"a, \"\"b\"\"\",AdamW,adamw,0.001,\"weights 4, data 5, noise "
+                            "6\",trial,diverged,60,9000,3.5,0.25,12,NaN,"
+                            "1.25,1.25,40,6000,Infinity,,0.5,2.75,1.5,1.5,,,0,no,no,,4,5,6,") +
+                options + ",loss is NaN at step 61,\r\n");
 }
 
 TEST(EvaluationsCsv, HasOneRowPerStepWithTheTuningSplitBesideIt) {
