@@ -395,6 +395,11 @@ TEST_F(Store, AFileThatChangedIsHashedAgain) {
   EXPECT_EQ(sha256_once(folder_ / "x"), sha256_hex("one"));
   replace_file(folder_ / "x", "another");
   EXPECT_EQ(sha256_once(folder_ / "x"), sha256_hex("another"));
+  // Of one size within one tick of the file system's clock, in place.
+  for (const std::string text : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
+    std::ofstream(folder_ / "x") << text;
+    EXPECT_EQ(sha256_once(folder_ / "x"), sha256_hex(text));
+  }
 }
 
 TEST_F(Store, AManifestOfAnotherConventionOrVersionIsRefused) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -40,7 +42,8 @@ constexpr ReportFile kFiles[] = {
 bool is_report_file(const fs::path& file) {
   const std::string name = file.filename().string();
   return std::ranges::any_of(kFiles, [&](const ReportFile& each) {
-    return name == each.name || name == std::string(each.name) + ".tmp";  // of a killed write
+    return name == each.name ||
+           (name.starts_with(std::string(each.name) + ".") && name.ends_with(".tmp"));  // killed
   });
 }
 
@@ -53,9 +56,17 @@ bool is_page(const fs::path& file) {
 
 void write_report(const Study& study, const fs::path& out) {
   make_folder(out);
+  std::vector<std::pair<fs::path, std::string>> files;
   for (const ReportFile& file : kFiles) {
-    const std::string text = file.text(study);
-    if (!text.empty()) replace_file(out / file.name, text);  // empty: the study has no such thing
+    std::string text = file.text(study);
+    const fs::path path = out / file.name;
+    // What an older report said goes before anything new is written, so that whenever this ends, no
+    // table stands beside the page of another study.
+    if (fs::is_symlink(path) || (fs::exists(path) && read_file(path) != text)) fs::remove(path);
+    if (!text.empty()) files.emplace_back(path, std::move(text));  // empty: no such thing here
+  }
+  for (const auto& [path, text] : files) {
+    if (!fs::exists(path)) replace_file(path, text);
   }
 }
 

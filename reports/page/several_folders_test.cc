@@ -256,6 +256,24 @@ TEST_F(SeveralFoldersTest, StatedOptionsAreFoundInTheSweepOfTheirArm) {
                        canonical(*muon.optimizer.find("weight_decay")));
 }
 
+TEST_F(SeveralFoldersTest, AReportLeavesNoTableOfTheStudyBeforeIt) {
+  const fs::path out = root_ / "out";
+  const RunFolder folder = write_synthetic_folder(root_ / "a", sweep_of(0));
+  write_report(checked_study(folder), out);
+  // As if that study had had a switch, and a link stood where a table goes.
+  replace_file(out / "switch_study.csv", "study,variant\r\n");
+  replace_file(root_ / "mine", "mine");
+  fs::remove(out / "arms.csv");
+  fs::create_symlink(root_ / "mine", out / "arms.csv");
+  const std::string arms = arms_csv(checked_study(folder));
+  write_report(checked_study(folder), out);
+  EXPECT_FALSE(fs::exists(out / "switch_study.csv"));
+  EXPECT_EQ(read_file(out / "arms.csv"), arms);
+  EXPECT_EQ(read_file(root_ / "mine"), "mine");
+  replace_file(out / "index.html.123.tmp", "half a page");
+  EXPECT_NO_THROW(require_report_place(out)) << "what a killed report left is no foreign file";
+}
+
 TEST_F(SeveralFoldersTest, AReportGoesOnlyWhereItOverwritesNothingElse) {
   const RunFolder folder = write_synthetic_folder(root_ / "a", sweep_of(0));
   const Study study = checked_study(folder);

@@ -15,13 +15,17 @@ std::string csv_field(std::string_view text) {
 }
 
 void add_csv_field(std::string_view text, std::string& out) {
+  // A spreadsheet would run it as a formula.
+  const bool formula = !text.empty() && std::string_view("=+-@\t\r'").find(text[0]) != text.npos;
   const bool plain = std::ranges::none_of(
       text, [](char c) { return c == ',' || c == '"' || c == '\r' || c == '\n'; });
   if (plain) {
+    if (formula) out += '\'';
     out += text;
     return;
   }
   out += '"';
+  if (formula) out += '\'';
   for (const char c : text) {
     if (c == '"') out += '"';
     out += c;

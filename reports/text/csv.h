@@ -12,8 +12,11 @@
 namespace draftlab {
 
 // Comma-separated values after RFC 4180: lines end with CR LF, fields with a comma, quote or line
-// break are quoted. Numbers are the shortest text that reads back the same, in every locale; "NaN"
-// and "Infinity" are written out; an empty field means that there is no such value.
+// break are quoted. Text that a spreadsheet would take for a formula, because it begins with = + -
+// @, a tab or a carriage return, has an apostrophe before it, and so has text that begins with one:
+// what is read is the text without its first apostrophe. Numbers are the shortest text that reads
+// back the same, in every locale; "NaN" and "Infinity" are written out; an empty field means that
+// there is no such value.
 
 // `text` as one field.
 std::string csv_field(std::string_view text);

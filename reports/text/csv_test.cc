@@ -14,6 +14,17 @@ TEST(CsvField, QuotesWhatRfc4180Asks) {
   EXPECT_EQ(csv_field("two\nlines"), "\"two\nlines\"");
 }
 
+TEST(CsvField, IsNeverAFormulaOfASpreadsheet) {
+  for (const std::string text : {"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "'=1", "'"})
+    EXPECT_EQ(csv_field(text), "'" + text);
+  EXPECT_EQ(csv_field("\r=1"), "\"'\r=1\"");
+  EXPECT_EQ(csv_field("=HYPERLINK(\"x\",1)"), "\"'=HYPERLINK(\"\"x\"\",1)\"");
+  EXPECT_EQ(csv_field("a=1 - b's"), "a=1 - b's");
+  std::string number;
+  add_csv_field(-1.5, number);
+  EXPECT_EQ(number, "-1.5");
+}
+
 struct Line {
   std::string name;
   double number = 0;
