@@ -156,7 +156,9 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 }
 
 FileLock::FileLock(const fs::path& file)
-    : descriptor_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+    : descriptor_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)) {
+  if (descriptor_ < 0 && errno == ELOOP)
+    throw Error(file.string(), "is a link, and what it points to would be overwritten; remove it");
   if (descriptor_ < 0) fail(file, "open the lock");
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
     const int code = errno;

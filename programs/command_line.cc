@@ -1,5 +1,6 @@
 #include "programs/command_line.h"
 
+#include <algorithm>
 #include <boost/program_options/parsers.hpp>
 #include <charconv>
 #include <iostream>
@@ -64,6 +65,12 @@ bool CommandLine::parse(const std::vector<std::string>& words) {
   }
   for (const std::string& name : arguments_) {
     if (!given(name)) throw UsageError(name + " is missing");
+  }
+  for (const auto& [name, value] : values_) {
+    const auto* text = boost::any_cast<std::string>(&value.value());
+    const bool argument = std::ranges::count(arguments_, name) > 0;
+    if (text != nullptr && text->empty())
+      throw UsageError((argument ? "" : "--") + name + " is empty; give it a value");
   }
   return true;
 }

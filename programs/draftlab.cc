@@ -1,5 +1,8 @@
 // draftlab: plans, runs and reports sweeps. Holds no tensors; draftlab-worker does.
+#include <fcntl.h>
+
 #include <exception>
+#include <filesystem>
 #include <iostream>
 
 #include "base/build.h"
@@ -48,6 +51,13 @@ std::string help() {
          "\nExit status: 0 all is done, 1 something failed, 2 the command line makes no sense.\n";
 }
 
+// A closed descriptor would be given to the next file that is opened, and progress written into it.
+void open_standard_files() {
+  for (int descriptor = 0; descriptor <= 2; ++descriptor) {
+    if (::fcntl(descriptor, F_GETFD) < 0) ::open("/dev/null", O_RDWR);  // takes the lowest free
+  }
+}
+
 int run(const Words& words) {
   if (words.empty()) throw UnknownCommand("a command is missing");
   const std::string& name = words[0];
@@ -74,6 +84,7 @@ int run(const Words& words) {
 }  // namespace draftlab
 
 int main(int argc, char** argv) {
+  draftlab::open_standard_files();
   const draftlab::Words words(argv + 1, argv + argc);
   try {
     const int status = draftlab::run(words);
@@ -86,6 +97,12 @@ int main(int argc, char** argv) {
   } catch (const draftlab::UsageError& error) {
     std::cerr << "draftlab: " << error.what() << "\ntry: draftlab " << words[0] << " --help\n";
     return 2;
+  } catch (const std::filesystem::filesystem_error& error) {
+    const std::string path = error.path1().string();
+    std::cerr << "draftlab: " << (path.size() > 200 ? path.substr(0, 200) + "..." : path)
+              << ": cannot be used: " << error.code().message()
+              << "; name another place, or make this one accessible" << std::endl;
+    return 1;
   } catch (const std::exception& error) {
     std::cerr << "draftlab: " << error.what() << std::endl;
     return 1;

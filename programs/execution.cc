@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <csignal>
 #include <iostream>
 #include <ostream>
 
@@ -19,6 +19,7 @@
 #include "runner/estimate.h"
 #include "runner/interrupt.h"
 #include "runner/local_launcher.h"
+#include "runner/run_clock.h"
 #include "runner/scheduler.h"
 #include "runner/sweep.h"
 #include "runner/terminal_text.h"
@@ -31,10 +32,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kGraceSeconds = 60;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 size_t terminal_width() {
   struct winsize size = {};
@@ -69,12 +66,15 @@ double remaining_disk_bytes(const RunFolder& folder, const PlanRecord& plan) {
   return bytes;
 }
 
+bool is_last_phase(const PlanRecord& plan) {
+  const auto is_trial = [](const PlannedRun& run) { return run.phase == kTrial; };
+  return !std::ranges::all_of(plan.runs, is_trial);
+}
+
 // Freezes what follows from the trials that have run. False if nothing does.
 bool begin_next_phase(const RunFolder& folder, PlanRecord& plan) {
+  if (is_last_phase(plan)) return false;
   const Sweep sweep = parse_sweep(plan.sweep, plan.sweep_file);
-  const bool final =
-      std::ranges::any_of(plan.runs, [](const PlannedRun& run) { return run.phase == kFinal; });
-  if (!sweep.tuning || final) return false;
   const std::optional<PlanRecord> phase =
       next_phase(sweep, built_store(plan.store_folder, plan.store), read_trials(folder, plan));
   if (!phase) {
@@ -123,8 +123,8 @@ void require_free_space(const fs::path& folder, double bytes) {
                                    " free; free some, or name a folder on another volume");
 }
 
-int execute_plan(const RunFolder& folder, const PlanRecord& plan, int jobs, std::ostream& out,
-                 bool live) {
+Execution execute_plan(const RunFolder& folder, const PlanRecord& plan, int jobs, std::ostream& out,
+                       bool live) {
   stop_leftovers(folder, plan, out);
   const int64_t threads = threads_of(plan);
   if (jobs * threads > available_cores()) {
@@ -134,30 +134,36 @@ int execute_plan(const RunFolder& folder, const PlanRecord& plan, int jobs, std:
   }
   LocalLauncher launcher(worker_program());
   ProgressDisplay progress(plan, folder, jobs, out, live ? terminal_width : nullptr);
-  const InterruptCounter interrupts;
   Scheduler scheduler(folder, plan, launcher, progress,
-                      {jobs, kGraceSeconds, InterruptCounter::count, now});
+                      {jobs, kGraceSeconds, InterruptCounter::count, run_clock(folder)});
   const ScheduleResult result = scheduler.run();
-  const bool finished = result.all_finished(plan);
-  if (result.interrupted && !finished) {
-    out << "interrupted; go on with: draftlab resume " << folder.root().string() << std::endl;
-  }
-  return finished ? 0 : 1;
+  if (result.all_finished(plan)) return Execution::kFinished;
+  return result.interrupted ? Execution::kInterrupted : Execution::kUnfinished;
 }
 
 int execute_and_report(const RunFolder& folder, PlanRecord plan, std::optional<int64_t> jobs) {
-  int status = 0;
+  std::signal(SIGPIPE, SIG_IGN);  // whoever reads our progress may leave; the sweep goes on
+  const InterruptCounter interrupts;
+  Execution execution;
+  bool more = false;
   do {
     require_free_space(folder.root(), remaining_disk_bytes(folder, plan));
-    status = execute_plan(folder, plan, jobs ? static_cast<int>(*jobs) : default_jobs(plan),
-                          std::cout, ::isatty(STDOUT_FILENO));
-  } while (status == 0 && begin_next_phase(folder, plan));
-  const bool timed = status != 0 || probe_timings(folder, plan, std::cout);
+    execution = execute_plan(folder, plan, jobs ? static_cast<int>(*jobs) : default_jobs(plan),
+                             std::cout, ::isatty(STDOUT_FILENO));
+    // A user who interrupts in the last step of a phase does not want the next one.
+    if (InterruptCounter::count() > 0 && execution == Execution::kFinished && !is_last_phase(plan))
+      execution = Execution::kInterrupted;
+    more = execution == Execution::kFinished && begin_next_phase(folder, plan);
+  } while (more);
+  if (execution == Execution::kFinished && !probe_timings(folder, plan, std::cout))
+    execution = Execution::kInterrupted;
+  if (execution == Execution::kInterrupted)
+    std::cout << "interrupted; go on with: draftlab resume " << folder.root().string() << std::endl;
   write_report(folder);
   std::cout << "report: " << folder.report_page().string() << std::endl;
-  if (status != 0)
-    std::cout << "not every run is done: draftlab status " << folder.root().string() << std::endl;
-  return timed ? status : 1;
+  if (execution == Execution::kFinished) return 0;
+  std::cout << "not every run is done: draftlab status " << folder.root().string() << std::endl;
+  return 1;
 }
 
 }  // namespace draftlab

@@ -21,14 +21,14 @@ double free_space(const std::filesystem::path& folder);
 
 // Runs what a frozen plan still lacks; the caller holds the folder's lock. Stops workers that a
 // killed runner left behind, then starts workers until all is done or the user interrupts. Progress
-// goes to `out`, as a live line if it is a terminal. Returns the exit status: 0 if every run has a
-// result.
-int execute_plan(const RunFolder& folder, const PlanRecord& plan, int jobs, std::ostream& out,
-                 bool live);
+// goes to `out`, as a live line if it is a terminal. REQUIRES: an InterruptCounter.
+enum class Execution { kFinished, kUnfinished, kInterrupted };  // finished: every run has a result
+Execution execute_plan(const RunFolder& folder, const PlanRecord& plan, int jobs, std::ostream& out,
+                       bool live);
 
 // The same for each phase of the plan, the later ones frozen as they begin; then the timing probe,
 // where runs were not alone, and the report, whose path is printed; what `run` and `resume` end
-// with.
+// with. Returns the exit status: 0 if nothing is left to do.
 int execute_and_report(const RunFolder& folder, PlanRecord plan, std::optional<int64_t> jobs);
 
 }  // namespace draftlab

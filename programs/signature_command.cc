@@ -15,6 +15,7 @@
 #include "programs/worker_program.h"
 #include "record/metrics.h"
 #include "record/outcome.h"
+#include "runner/interrupt.h"
 #include "runner/planner.h"
 #include "source_dir.h"
 
@@ -133,7 +134,8 @@ int signature_command(const Words& words) {
   }
   const PlanRecord plan = make_plan(sweep, find_store(sweep, folder.store()).planned);
   write_plan(folder.plan(), plan);
-  if (execute_plan(folder, plan, default_jobs(plan), out, false) != 0) {
+  const InterruptCounter interrupts;
+  if (execute_plan(folder, plan, default_jobs(plan), out, false) != Execution::kFinished) {
     throw Error(file.string(), "did not run to its end; there is no signature\n" + quiet.str());
   }
   const std::string numbers = numbers_of(folder, plan);

@@ -79,8 +79,8 @@ double SweepStore::tokens_per_sequence() const {
 
 double SweepStore::bytes(int64_t hidden_size) const {
   return static_cast<double>(tokens) *
-         (kBytesPerToken +
-          2.0 * static_cast<double>(planned.facts.taps.size()) * static_cast<double>(hidden_size)) +
+             (kBytesPerToken + 2.0 * static_cast<double>(planned.facts.taps.size()) *
+                                   static_cast<double>(hidden_size)) +
          final_hidden_bytes(hidden_size);
 }
 

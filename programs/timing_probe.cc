@@ -83,9 +83,9 @@ WorkerExit wait_for(LocalLauncher& launcher) {
 
 bool probe_timings(const RunFolder& folder, const PlanRecord& plan, std::ostream& out) {
   if (!in_company(folder, plan)) return true;
-  const InterruptCounter interrupts;
   LocalLauncher launcher(worker_program(), "time");
   for (const auto& [arm, segment] : lacking(folder, plan)) {
+    if (InterruptCounter::count() > 0) return false;
     const SegmentFolder segment_folder(folder, segment->id);
     const std::string what = "timing " + printable(arm) + " alone: ";
     std::string failure;
@@ -95,11 +95,7 @@ bool probe_timings(const RunFolder& folder, const PlanRecord& plan, std::ostream
                  {segment->id, segment->config, plan.store_folder, plan.checkpoint_every});
       launcher.start(*segment, segment_folder);
       const WorkerExit exit = wait_for(launcher);
-      if (InterruptCounter::count() > 0) {
-        out << "interrupted; what is not timed yet will be by: draftlab resume "
-            << folder.root().string() << std::endl;
-        return false;
-      }
+      if (InterruptCounter::count() > 0) return false;
       if (!exit.failure.empty()) failure = "the worker " + exit.failure + ": " + exit.last_line;
       if (failure.empty()) {
         out << what << step_time_text(step_time(read_timing(segment_folder.timing()).value()))

@@ -7,12 +7,14 @@
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/build.h"
 #include "base/error.h"
 #include "record/run_folder.h"
+#include "runner/worker_lock.h"
 #include "target_model/capture.h"
 #include "train/segment_training.h"
 #include "train/step_timing.h"
@@ -29,18 +31,35 @@ constexpr char kUsage[] =
 
 std::atomic<bool> stop{false};
 
-// A worker that outlives its runner would train unseen: it stops (with a checkpoint) as the runner
-// dies.
-void stop_with_runner() {
+// A worker that outlives its runner would work unseen: SIGTERM comes as the runner dies. Returns
+// whether it died before it could be sent.
+bool end_with_runner() {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   const char* runner = std::getenv("DRAFTLAB_RUNNER");
-  if (runner != nullptr && std::to_string(::getppid()) != runner)
-    stop = true;  // it died before prctl
+  return runner != nullptr && std::to_string(::getppid()) != runner;
+}
+
+// Users, terminals and batch systems ask to stop by one of these; the answer is a checkpoint. The
+// runner starts us with signals blocked, so that none is lost, or kills us, before this.
+void stop_on_signals() {
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU})
+    std::signal(number, [](int) { stop = true; });
+  if (end_with_runner()) stop = true;
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// The runner holds the lock of a worker that it starts; by hand we are our own runner.
+std::optional<WorkerLock> own_lock(const SegmentFolder& folder) {
+  if (std::getenv("DRAFTLAB_RUNNER") != nullptr) return std::nullopt;
+  return std::optional<WorkerLock>(std::in_place, folder.lock());
 }
 
 int train(const std::filesystem::path& task_file) {
   const SegmentTask task = read_task(task_file);
   const SegmentFolder folder(std::filesystem::absolute(task_file).parent_path());
+  const auto lock = own_lock(folder);
   try {
     const Outcome outcome = train_segment(task, folder.root(), stop);
     std::cout << outcome_name(outcome.kind) << " at step " << outcome.step
@@ -48,13 +67,15 @@ int train(const std::filesystem::path& task_file) {
     for (const std::string& notice : outcome.notices) std::cout << notice << std::endl;
     return outcome.kind == OutcomeKind::kInterrupted ? 130 : 0;
   } catch (const std::exception& error) {
-    write_outcome(folder.outcome(), {.kind = OutcomeKind::kFailed, .reason = error.what(), .segment = task.id});
+    write_outcome(folder.outcome(),
+                  {.kind = OutcomeKind::kFailed, .reason = error.what(), .segment = task.id});
     throw;
   }
 }
 
 int time(const std::filesystem::path& task_file) {
   const auto folder = std::filesystem::absolute(task_file).parent_path();
+  const auto lock = own_lock(SegmentFolder(folder));
   return time_segment(read_task(task_file), folder, stop) ? 0 : 130;
 }
 
@@ -65,13 +86,11 @@ int run(int argc, char** argv) {
     return 0;
   }
   if ((command == "train" || command == "time") && argc == 3) {
-    std::signal(SIGTERM, [](int) { stop = true; });
-    std::signal(SIGINT, [](int) { stop = true; });
-    stop_with_runner();
+    stop_on_signals();
     return command == "train" ? train(argv[2]) : time(argv[2]);
   }
   if (command == "build-store" && argc == 4) {
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (end_with_runner()) return 1;
     return build_store(argv[2], argv[3], std::cout, ::isatty(STDOUT_FILENO));
   }
   std::cerr << kUsage;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <iostream>
 #include <string>
 
@@ -35,7 +36,10 @@ void build_store_with_worker(const fs::path& specification, const fs::path& fold
   posix_spawn_file_actions_init(&actions);
   if (quiet) posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   pid_t pid = 0;
+  // It ends with us, also where we die before it can ask for that.
+  ::setenv("DRAFTLAB_RUNNER", std::to_string(::getpid()).c_str(), 1);
   const int code = ::posix_spawn(&pid, arguments[0], &actions, nullptr, arguments, environ);
+  ::unsetenv("DRAFTLAB_RUNNER");
   posix_spawn_file_actions_destroy(&actions);
   if (code != 0) throw Error(words[0], std::string("cannot start: ") + ::strerror(code));
   int status = 0;

@@ -2,15 +2,20 @@
 
 #include <signal.h>
 
+#include <iterator>
+
 namespace draftlab {
 namespace {
 
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
+constexpr size_t kCount = std::size(kSignals);
 
 volatile sig_atomic_t interrupts = 0;
-struct sigaction previous[3];
+struct sigaction previous[kCount];
 
-void on_signal(int) { interrupts = interrupts + 1; }
+void on_signal(int number) {
+  if (number == SIGINT || interrupts == 0) interrupts = interrupts + 1;
+}
 
 }  // namespace
 
@@ -19,7 +24,7 @@ InterruptCounter::InterruptCounter() {
   struct sigaction action = {};
   action.sa_handler = on_signal;  // without SA_RESTART, so that poll returns
   sigemptyset(&action.sa_mask);
-  for (int i = 0; i < 3; ++i) {
+  for (size_t i = 0; i < kCount; ++i) {
     ::sigaction(kSignals[i], &action, &previous[i]);
     // nohup's wish stands.
     if (previous[i].sa_handler == SIG_IGN) ::sigaction(kSignals[i], &previous[i], nullptr);
@@ -27,7 +32,7 @@ InterruptCounter::InterruptCounter() {
 }
 
 InterruptCounter::~InterruptCounter() {
-  for (int i = 0; i < 3; ++i) ::sigaction(kSignals[i], &previous[i], nullptr);
+  for (size_t i = 0; i < kCount; ++i) ::sigaction(kSignals[i], &previous[i], nullptr);
 }
 
 int InterruptCounter::count() { return interrupts; }

@@ -70,10 +70,10 @@ pid_t spawn(std::vector<std::string> arguments, std::vector<std::string> environ
   posix_spawn_file_actions_adddup2(&with.actions, 1, 2);
   posix_spawn_file_actions_adddup2(&with.actions, lock, kLockDescriptor);
   posix_spawn_file_actions_addclosefrom_np(&with.actions, kLockDescriptor + 1);
-  sigset_t none, all;
-  sigemptyset(&none);
+  sigset_t all;
   sigfillset(&all);
-  posix_spawnattr_setsigmask(&with.attributes, &none);
+  // A worker lets signals in once it knows what to do with them (train: after libtorch is loaded).
+  posix_spawnattr_setsigmask(&with.attributes, &all);
   posix_spawnattr_setsigdefault(&with.attributes, &all);
   posix_spawnattr_setpgroup(&with.attributes, 0);
   posix_spawnattr_setflags(&with.attributes,

@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// Workers that are shell scripts.
+// Workers that are scripts.
 class LocalLauncherTest : public ::testing::Test {
  protected:
   LocalLauncherTest() : folder_(RunFolder(scratch_.path()), "0123456789abcdef") {
@@ -31,9 +31,10 @@ class LocalLauncherTest : public ::testing::Test {
     segment_.id = "0123456789abcdef";
     segment_.config.training.threads = 3;
   }
-  std::filesystem::path worker(const std::string& script) {
+  std::filesystem::path worker(const std::string& script,
+                               const std::string& interpreter = "/bin/sh") {
     const auto file = scratch_.path() / "worker.sh";
-    replace_file(file, "#!/bin/sh\n" + script + "\n");
+    replace_file(file, "#!" + interpreter + "\n" + script + "\n");
     ::chmod(file.c_str(), 0755);
     return file;
   }
@@ -102,13 +103,21 @@ TEST_F(LocalLauncherTest, AMissingProgramIsAnErrorThatNamesIt) {
   EXPECT_FALSE(worker_lives(folder_.lock()));
 }
 
-TEST_F(LocalLauncherTest, AskingToStopSendsSigterm) {
-  LocalLauncher launcher(worker("trap 'echo stopped; exit 0' TERM; : >" + in_scratch("up") +
-                                "; while :; do sleep 0.05; done"));
+TEST_F(LocalLauncherTest, AskingToStopSendsSigtermWhichWaitsUntilTheWorkerIsReadyForIt) {
+  // As a worker does: it loads for a while, says what a signal does, then lets signals in. (A shell
+  // lets them in at once.)
+  const std::string script = "use POSIX; open(my $up, '>', '" + in_scratch("up") +
+                             "'); select(undef, undef, undef, 0.01) until -e '" +
+                             in_scratch("asked") + R"(';
+$SIG{TERM} = sub { print "stopped\n"; exit 0 };
+sigprocmask(SIG_SETMASK, POSIX::SigSet->new());
+sleep 1 while 1;)";
+  LocalLauncher launcher(worker(script, "/usr/bin/perl"));
   launcher.start(segment_, folder_);
   wait_for("up");
   EXPECT_FALSE(launcher.wait_any(0));
   launcher.ask_to_stop();
+  replace_file(in_scratch("asked"), "");
   EXPECT_EQ(wait(launcher).last_line, "stopped");
 }
 

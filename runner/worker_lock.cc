@@ -62,7 +62,7 @@ bool ends_within(const fs::path& lock, double seconds) {
 }  // namespace
 
 WorkerLock::WorkerLock(const fs::path& file)
-    : descriptor_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+    : descriptor_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)) {
   struct flock lock = whole_file();
   if (descriptor_ >= 0 && ::fcntl(descriptor_, F_OFD_SETLK, &lock) == 0) return;
   const int code = errno;

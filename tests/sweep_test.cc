@@ -212,7 +212,8 @@ TEST_F(SweepTest, EveryLossTrainsAndIsMeasuredAlike) {
   EXPECT_THAT(read_file(folder.report_page()),
               AllOf(HasSubstr("Not all arms train on one loss: cross entropy on ce"),
                     HasSubstr("Training loss differs: ")));
-  EXPECT_THAT(read_file(folder.report() / "evaluations.csv"), HasSubstr("expected_acceptance_length"));
+  EXPECT_THAT(read_file(folder.report() / "evaluations.csv"),
+              HasSubstr("expected_acceptance_length"));
 
   // A store without final hidden states is refused before anything runs.
   const Finished refused = draftlab({"plan", write_sweep("kl.json", [](JsonObject& sweep) {
@@ -276,108 +277,6 @@ TEST_F(SweepTest, RecurrentLayersAloneAndBesideAttentionGoFromASweepFileToARepor
     }
   }
   EXPECT_TRUE(fs::exists(RunFolder(path("recurrent")).report_page()));
-}
-
-TEST_F(SweepTest, AKilledWorkerIsAFailedRunThatResumesToTheSameBits) {
-  const std::string sweep = write_long_sweep("long.json", 2);
-  const std::string expected = undisturbed(sweep);
-  Program run({"run", sweep, "--out", path("out"), "--store", store(), "--jobs", "1"});
-  wait_for_checkpoint(path("out"), 50);
-  ASSERT_THAT(run.children(), SizeIs(1));
-  ::kill(run.children()[0], SIGKILL);
-  EXPECT_EQ(run.wait(), 1);
-  EXPECT_THAT(run.output(),
-              AllOf(HasSubstr("failed       AdamW seed=1"), HasSubstr("killed by signal 9"),
-                    HasSubstr("done         AdamW seed=2")));
-  EXPECT_THAT(draftlab({"status", path("out")}).output, HasSubstr("2 runs: 1 done, 1 failed"));
-  EXPECT_TRUE(fs::exists(RunFolder(path("out")).report_page()));
-  expect_resumed_as(expected, path("out"));
-}
-
-TEST_F(SweepTest, AKilledRunnerLeavesAFolderThatResumesToTheSameBits) {
-  const std::string sweep = write_long_sweep("long.json", 2);
-  const std::string expected = undisturbed(sweep);
-  for (const int64_t step : {10, 200}) {
-    const std::string out = path("out" + std::to_string(step));
-    Program run({"run", sweep, "--out", out, "--store", store(), "--jobs", "2"});
-    wait_for_checkpoint(out, step);
-    run.send(SIGKILL);
-    EXPECT_EQ(run.wait(), -SIGKILL);
-    expect_resumed_as(expected, out);
-    EXPECT_THAT(draftlab({"status", out}).output, HasSubstr("2 runs: 2 done"));
-  }
-}
-
-TEST_F(SweepTest, RunnerAndWorkerKilledTogetherAreShownAsInterruptedAndResumeToTheSameBits) {
-  const std::string sweep = write_long_sweep("long.json", 1);
-  const std::string expected = undisturbed(sweep);
-  Program run({"run", sweep, "--out", path("out"), "--store", store(), "--jobs", "1"});
-  wait_for_checkpoint(path("out"), 100);
-  EXPECT_THAT(draftlab({"status", path("out")}).output, HasSubstr("running"));
-  const auto workers = run.children();
-  ASSERT_THAT(workers, SizeIs(1));
-  ::kill(workers[0], SIGSTOP);  // so that it cannot write a last checkpoint
-  run.send(SIGKILL);
-  EXPECT_EQ(run.wait(), -SIGKILL);
-  ::kill(workers[0], SIGKILL);
-  ASSERT_TRUE(eventually([&] { return !worker_lives(segment_of(path("out"), 0).lock()); }));
-  EXPECT_THAT(draftlab({"status", path("out")}).output, HasSubstr("1 run: 1 interrupted"));
-  expect_resumed_as(expected, path("out"));
-}
-
-TEST_F(SweepTest, AWorkerThatOutlivesItsRunnerIsStoppedByTheNextOne) {
-  const std::string sweep = write_long_sweep("long.json", 1);
-  const std::string expected = undisturbed(sweep);
-  Program run({"run", sweep, "--out", path("out"), "--store", store(), "--jobs", "1"});
-  wait_for_checkpoint(path("out"), 50);
-  run.send(SIGKILL);
-  run.wait();
-  const auto lock = segment_of(path("out"), 0).lock();
-  ASSERT_TRUE(eventually([&] { return !worker_lives(lock); }));
-  // In place of a worker that was deaf to the signal at its runner's death.
-  const pid_t leftover = ::fork();
-  if (leftover == 0) {
-    const WorkerLock held(lock);
-    ::pause();
-    ::_exit(0);
-  }
-  ASSERT_TRUE(eventually([&] { return worker_lives(lock); }));
-  Program resume({"resume", path("out")});
-  ASSERT_TRUE(eventually([&] { return ::waitpid(leftover, nullptr, WNOHANG) == leftover; }));
-  EXPECT_EQ(resume.wait(), 0) << resume.output();
-  EXPECT_THAT(resume.output(), HasSubstr("stopped process " + std::to_string(leftover)));
-  EXPECT_EQ(numbers_of(path("out")), expected);
-}
-
-TEST_F(SweepTest, CtrlCLeavesAFolderThatResumesToTheSameBits) {
-  const std::string sweep = write_long_sweep("long.json", 3);
-  const std::string expected = undisturbed(sweep);
-  Program run({"run", sweep, "--out", path("out"), "--store", store(), "--jobs", "2"});
-  wait_for_checkpoint(path("out"), 20);
-  const auto workers = run.children();
-  run.send(SIGINT);
-  EXPECT_EQ(run.wait(), 1);
-  EXPECT_THAT(run.output(), AllOf(HasSubstr("stopping: "),
-                                  HasSubstr("go on with: draftlab resume " + path("out"))));
-  for (const pid_t worker : workers) EXPECT_NE(::kill(worker, 0), 0) << "a worker lives";
-  EXPECT_EQ(read_outcome(segment_of(path("out"), 0).outcome())->kind, OutcomeKind::kInterrupted);
-  EXPECT_FALSE(fs::exists(segment_of(path("out"), 2).outcome())) << "it must not start any more";
-  expect_resumed_as(expected, path("out"));
-}
-
-TEST_F(SweepTest, ASecondRunnerOnAFolderStopsAndNamesTheFirst) {
-  const std::string sweep = write_long_sweep("long.json", 2);
-  Program first({"run", sweep, "--out", path("out"), "--store", store(), "--jobs", "1"});
-  wait_for_checkpoint(path("out"), 10);
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"run", sweep, "--out", path("out"), "--store", store()}, {"resume", path("out")}}) {
-    const Finished second = draftlab(words);
-    EXPECT_EQ(second.status, 1);
-    EXPECT_THAT(second.output, HasSubstr("pid " + std::to_string(first.pid())));
-  }
-  EXPECT_TRUE(first.running());
-  first.send(SIGINT);
-  first.wait();
 }
 
 TEST_F(SweepTest, AFailingRunDoesNotStopTheOthers) {
