@@ -62,7 +62,7 @@ std::string time_text(const PlanRecord& plan, const SweepStore& store,
   text += "from a count of operations at an assumed " +
           significant(assumed_flop_per_second(plan.segments[0].config.training) / 1e9, 2) +
           " GFLOP/s per worker, which can be wrong\n          by a factor of 3";
-  if (!measured.empty()) text += "; of some optimizers from the segments that have run in " + *out;
+  if (!measured.empty()) text += "; of some steps from the segments that have run in " + *out;
   return text;
 }
 

@@ -5,6 +5,7 @@
 
 #include "record/events.h"
 #include "record/layers/layer_kind.h"
+#include "record/timing.h"
 #include "record/update_cost.h"
 
 namespace draftlab {
@@ -115,26 +116,40 @@ std::map<std::string, double> measured_seconds_per_step(const RunFolder& folder,
   std::map<std::string, double> seconds, steps;
   for (const PlannedSegment& segment : plan.segments) {
     const auto found = lives.find(segment.id);
-    if (found == lives.end() || found->second.size() != 1) continue;
+    if (found == lives.end()) continue;
     const WorkerEvent& life = found->second[0];
     if (life.end == 0 || life.outcome != "done") continue;
-    const std::string& kind = segment.config.optimizer.kind;
-    seconds[kind] += life.end - life.start;
-    steps[kind] += static_cast<double>(segment.config.to_step - segment.config.from_step);
+    const std::string step = step_identity(segment.config);
+    seconds[step] += life.end - life.start;
+    steps[step] += static_cast<double>(segment.config.to_step - segment.config.from_step);
   }
-  for (auto& [kind, value] : seconds) value /= steps.at(kind);
+  for (auto& [step, value] : seconds) value /= steps.at(step);
   return seconds;
+}
+
+double wall_time(const PlanRecord& plan, const std::vector<double>& seconds, int jobs) {
+  std::unordered_map<std::string, double> chains;  // up to the end of a segment
+  double total = 0, longest = 0;
+  for (size_t i = 0; i < plan.segments.size(); ++i) {
+    const PlannedSegment& segment = plan.segments[i];
+    const auto parent = chains.find(segment.config.parent);
+    const double chain = seconds[i] + (parent == chains.end() ? 0 : parent->second);
+    chains[segment.id] = chain;
+    total += seconds[i];
+    longest = std::max(longest, chain);
+  }
+  return std::max(total / jobs, longest);
 }
 
 TimeEstimate estimate_time(const PlanRecord& plan, int jobs, double tokens_per_sequence,
                            const std::map<std::string, double>& seconds_per_step) {
   TimeEstimate estimate{0, true};
-  double total = 0, longest = 0;
+  std::vector<double> all;
   for (const PlannedSegment& segment : plan.segments) {
     const SegmentConfig& config = segment.config;
     const double steps = static_cast<double>(config.to_step - config.from_step);
     double seconds = 0;
-    if (const auto known = seconds_per_step.find(config.optimizer.kind);
+    if (const auto known = seconds_per_step.find(step_identity(config));
         known != seconds_per_step.end()) {
       seconds = steps * known->second;
     } else {
@@ -143,10 +158,9 @@ TimeEstimate estimate_time(const PlanRecord& plan, int jobs, double tokens_per_s
                                  evaluation_flop(config, tokens_per_sequence)) /
                                     assumed_flop_per_second(config.training);
     }
-    total += seconds;
-    longest = std::max(longest, seconds);
+    all.push_back(seconds);
   }
-  estimate.seconds = std::max(total / jobs, longest);
+  estimate.seconds = wall_time(plan, all, jobs);
   return estimate;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "record/plan.h"
 #include "record/run_folder.h"
@@ -35,15 +36,19 @@ double evaluation_flop(const SegmentConfig& config, double tokens_per_sequence);
 // A CPU thread's and a GPU's rate that estimates assume until something has been measured.
 double assumed_flop_per_second(const TrainingConfig& training);
 
-// Wall seconds per step by kind of optimizer, from segments that ran to their end in one life in
-// this folder; evaluation, checkpoints and start-up included. Empty if there are none.
+// Wall seconds per step by what its time depends on (step_identity in record/timing.h), from
+// segments that ran to their end in their first life in this folder; evaluation, checkpoints and
+// start-up included. Empty if there are none.
 std::map<std::string, double> measured_seconds_per_step(const RunFolder& folder,
                                                         const PlanRecord& plan);
 
 struct TimeEstimate {
   double seconds = 0;
-  bool measured = false;  // every kind of optimizer has been measured
+  bool measured = false;  // every kind of step has been measured
 };
+// Wall time of segments that take `seconds` each, in the order of the plan, with `jobs` workers at
+// once: shared evenly, but no shorter than the longest chain of segments that wait for each other.
+double wall_time(const PlanRecord& plan, const std::vector<double>& seconds, int jobs);
 // Wall time of the whole plan with `jobs` workers at once.
 TimeEstimate estimate_time(const PlanRecord& plan, int jobs, double tokens_per_sequence,
                            const std::map<std::string, double>& seconds_per_step);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "record/events.h"
+#include "record/timing.h"
 #include "testing/example_sweep.h"
 
 namespace draftlab {
@@ -76,17 +77,47 @@ TEST(Estimate, MeasuredRatesComeFromSegmentsThatEndedInOneLife) {
   life(0, 1000, 1020, "done");
   life(1, 1020, 1021, "interrupted");
   life(1, 1030, 1031, "done");
-  EXPECT_THAT(measured_seconds_per_step(folder, plan), ElementsAre(Pair("adamw", 0.2)));
+  EXPECT_THAT(measured_seconds_per_step(folder, plan),
+              ElementsAre(Pair(step_identity(plan.segments[0].config), 0.2)));
 }
 
 TEST(Estimate, TimeIsSharedByJobsAndSaysWhetherItWasMeasured) {
   const PlanRecord plan = example_plan({{"/seeds", "[1, 2, 3, 4]"}});
-  const TimeEstimate one = estimate_time(plan, 1, 100, {{"adamw", 0.1}});
+  const std::map<std::string, double> rates = {{step_identity(plan.segments[0].config), 0.1}};
+  const TimeEstimate one = estimate_time(plan, 1, 100, rates);
   EXPECT_TRUE(one.measured);
   EXPECT_DOUBLE_EQ(one.seconds, 40);
-  EXPECT_DOUBLE_EQ(estimate_time(plan, 2, 100, {{"adamw", 0.1}}).seconds, 20);
-  EXPECT_DOUBLE_EQ(estimate_time(plan, 9, 100, {{"adamw", 0.1}}).seconds, 10);
+  EXPECT_DOUBLE_EQ(estimate_time(plan, 2, 100, rates).seconds, 20);
+  EXPECT_DOUBLE_EQ(estimate_time(plan, 9, 100, rates).seconds, 10);
   EXPECT_FALSE(estimate_time(plan, 1, 100, {}).measured);
+}
+
+TEST(Estimate, ARateIsThatOfStepsThatCostTheSameWhateverTheOptimizersName) {
+  const PlanRecord ce = example_plan(), dpace = example_plan({{"/training/loss", "\"dpace\""}}),
+                   wide = example_plan({{"/training/anchors", "5"}}),
+                   rate = example_plan({{"/arms/0/optimizer/learning_rate", "0.5"}});
+  const std::map<std::string, double> rates = {{step_identity(ce.segments[0].config), 0.1}};
+  EXPECT_TRUE(estimate_time(ce, 1, 100, rates).measured);
+  EXPECT_TRUE(estimate_time(rate, 1, 100, rates).measured);
+  EXPECT_FALSE(estimate_time(dpace, 1, 100, rates).measured);
+  EXPECT_FALSE(estimate_time(wide, 1, 100, rates).measured);
+}
+
+TEST(Estimate, NoNumberOfJobsShortensAChainOfSegments) {
+  PlanRecord plan;
+  const auto add = [&](const char* id, const char* parent) {
+    plan.segments.push_back({id, {}});
+    plan.segments.back().config.parent = parent;
+  };
+  add("a", "");
+  add("b", "a");
+  add("c", "a");
+  add("d", "c");
+  add("alone", "");
+  const std::vector<double> seconds = {10, 3, 5, 7, 20};
+  EXPECT_EQ(wall_time(plan, seconds, 1), 45);
+  EXPECT_EQ(wall_time(plan, seconds, 2), 22.5);
+  EXPECT_EQ(wall_time(plan, seconds, 8), 22) << "10 + 5 + 7";
 }
 
 }  // namespace

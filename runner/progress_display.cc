@@ -5,6 +5,8 @@
 
 #include "base/number_text.h"
 #include "record/progress.h"
+#include "record/timing.h"
+#include "runner/estimate.h"
 #include "runner/terminal_text.h"
 
 namespace draftlab {
@@ -46,7 +48,10 @@ ProgressDisplay::ProgressDisplay(const PlanRecord& plan, RunFolder folder, int j
       out_(out),
       width_(std::move(width)),
       segments_(plan.segments.size()),
-      names_(segment_names(plan)) {}
+      names_(segment_names(plan)) {
+  for (const PlannedSegment& segment : plan.segments)
+    kinds_of_step_.push_back(step_identity(segment.config));
+}
 
 void ProgressDisplay::line(const std::string& text) {
   if (width_) out_ << "\r\033[K";
@@ -90,8 +95,7 @@ void ProgressDisplay::ended(size_t segment, const Outcome& outcome, double now) 
     text += ", " + duration_text(seconds);
     if (steps > 0 && seconds > 0) {
       text += " (" + rate_text(static_cast<double>(steps) / seconds) + ")";
-      seconds_per_step_[plan_.segments[segment].config.optimizer.kind] =
-          seconds / static_cast<double>(steps);
+      seconds_per_step_[kinds_of_step_[segment]] = seconds / static_cast<double>(steps);
     }
   }
   if (outcome.kind == OutcomeKind::kFailed) {
@@ -136,7 +140,7 @@ void ProgressDisplay::read_running() {
     segments_[index].step = std::max(segments_[index].step, progress->step);
     segments_[index].steps_per_second = progress->steps_per_second;
     if (progress->steps_per_second > 0) {
-      seconds_per_step_[planned.config.optimizer.kind] = 1 / progress->steps_per_second;
+      seconds_per_step_[kinds_of_step_[index]] = 1 / progress->steps_per_second;
     }
   }
 }
@@ -152,15 +156,13 @@ std::optional<double> ProgressDisplay::seconds_left() const {
   if (seconds_per_step_.empty()) return std::nullopt;
   double mean = 0;
   for (const auto& [kind, seconds] : seconds_per_step_) mean += seconds / seconds_per_step_.size();
-  double total = 0, longest = 0;
+  std::vector<double> left;
   for (size_t i = 0; i < segments_.size(); ++i) {
-    const auto known = seconds_per_step_.find(plan_.segments[i].config.optimizer.kind);
-    const double seconds = static_cast<double>(steps_left(i)) *
-                           (known == seconds_per_step_.end() ? mean : known->second);
-    total += seconds;
-    longest = std::max(longest, seconds);
+    const auto known = seconds_per_step_.find(kinds_of_step_[i]);
+    left.push_back(static_cast<double>(steps_left(i)) *
+                   (known == seconds_per_step_.end() ? mean : known->second));
   }
-  return std::max(total / jobs_, longest);
+  return wall_time(plan_, left, jobs_);
 }
 
 std::string ProgressDisplay::counts() const {

@@ -35,8 +35,8 @@ class ProgressDisplay {
   // Removes the live line.
   void close();
 
-  // Seconds until all is done, from the steps left and the seconds per step seen for each kind of
-  // optimizer; nothing before the first has been seen.
+  // Seconds until all is done, from the steps left and the seconds per step last seen of each kind
+  // of step (record/timing.h), the mean where one was not seen yet; nothing before the first was.
   std::optional<double> seconds_left() const;
 
  private:
@@ -61,8 +61,9 @@ class ProgressDisplay {
   std::function<size_t()> width_;
   std::vector<Segment> segments_;
   std::vector<std::string> names_;  // of a segment: its first run's, and how many others share it
+  std::vector<std::string> kinds_of_step_;  // of a segment: step_identity
   std::vector<size_t> running_;
-  std::map<std::string, double> seconds_per_step_;  // by kind of optimizer, the last seen
+  std::map<std::string, double> seconds_per_step_;  // by kind of step, the last seen
   size_t ended_ = 0;
   double last_shown_ = 0;
 };
