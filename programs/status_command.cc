@@ -4,6 +4,7 @@
 #include "programs/commands.h"
 #include "record/plan.h"
 #include "runner/status.h"
+#include "runner/terminal_text.h"
 
 namespace draftlab {
 namespace {
@@ -23,8 +24,12 @@ int status_command(const Words& words) {
   line.argument("DIR");
   if (!line.parse(words)) return 0;
   const RunFolder folder(line.text("DIR"));
-  std::cout << text_of(read_status(folder, read_plan(folder)));
-  return 0;
+  std::string broken;
+  std::cout << text_of(read_status(folder, read_plan(folder, broken)));
+  if (broken.empty()) return 0;
+  std::cout << "a later phase cannot be read, and its runs are not shown: " << printable(broken)
+            << "\n";
+  return 1;
 }
 
 }  // namespace draftlab

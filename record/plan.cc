@@ -1,5 +1,6 @@
 #include "record/plan.h"
 
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/error.h"
@@ -127,6 +128,38 @@ void append(PlanRecord& plan, const PlanRecord& phase) {
   ++plan.phases;
 }
 
+// Each of `runs` is a path through the plan's segments, with their seeds and the last one's
+// optimizer.
+void check_runs(const PlanRecord& plan, const std::vector<PlannedRun>& runs,
+                const std::filesystem::path& file) {
+  std::unordered_map<std::string, const SegmentConfig*> configs;
+  for (const PlannedSegment& segment : plan.segments) configs[segment.id] = &segment.config;
+  std::unordered_set<std::string> names;
+  for (const PlannedRun& run : plan.runs) {
+    const auto edited = [&](const std::string& what) {
+      throw Error(file.string(), "run " + run.name + ": " + what +
+                                     "; this file was edited: restore it, or start a new folder");
+    };
+    if (!names.insert(run.name + "\n" + run.phase).second) edited("is there twice");
+    if (&run < &plan.runs[plan.runs.size() - runs.size()]) continue;  // of a phase before
+    if (run.segments.empty()) edited("has no segments");
+    std::string parent;
+    int64_t step = 0;
+    for (const std::string& id : run.segments) {
+      const auto found = configs.find(id);
+      if (found == configs.end()) edited("there is no segment " + id);
+      const SegmentConfig& config = *found->second;
+      if (config.parent != parent || config.from_step != step)
+        edited("segment " + id + " does not follow the one before it");
+      if (config.seeds != run.seeds) edited("its seeds are not those of segment " + id);
+      parent = id;
+      step = config.to_step;
+    }
+    if (canonical(to_json(configs.at(parent)->optimizer)) != canonical(to_json(run.optimizer)))
+      edited("its optimizer is not that of segment " + parent);
+  }
+}
+
 PlanRecord read_phase(const std::filesystem::path& file) {
   const Json value = read_json(file);
   Fields fields(value, file.string());
@@ -210,9 +243,28 @@ void write_next_phase(const RunFolder& folder, const PlanRecord& phase, PlanReco
 }
 
 PlanRecord read_plan(const RunFolder& folder) {
+  std::string broken;
+  PlanRecord plan = read_plan(folder, broken);
+  if (!broken.empty()) throw Error(broken);
+  return plan;
+}
+
+PlanRecord read_plan(const RunFolder& folder, std::string& broken) {
   PlanRecord plan = read_first_phase(folder);
-  while (std::filesystem::exists(folder.phase(plan.phases + 1)))
-    append(plan, read_phase(folder.phase(plan.phases + 1)));
+  check_runs(plan, plan.runs, folder.plan());
+  while (std::filesystem::exists(folder.phase(plan.phases + 1))) {
+    const std::filesystem::path file = folder.phase(plan.phases + 1);
+    try {
+      const PlanRecord phase = read_phase(file);
+      PlanRecord grown = plan;
+      append(grown, phase);
+      check_runs(grown, phase.runs, file);
+      plan = std::move(grown);
+    } catch (const Error& error) {
+      broken = error.what();
+      break;
+    }
+  }
   return plan;
 }
 

@@ -93,7 +93,10 @@ PlanRecord read_first_phase(const RunFolder& folder);
 // has run. Adds them to the plan.
 void write_next_phase(const RunFolder& folder, const PlanRecord& phase, PlanRecord& plan);
 
-// All phases of a result folder as one plan; a segment that two phases use is in it once.
+// All phases of a result folder as one plan; a segment that two phases use is in it once. Throws
+// Error where a run does not fit its segments: the file was edited.
 PlanRecord read_plan(const RunFolder& folder);
+// The same up to the first phase that cannot be read; `broken` says why, or is "" where all could.
+PlanRecord read_plan(const RunFolder& folder, std::string& broken);
 
 }  // namespace draftlab

@@ -242,8 +242,13 @@ TEST(Plan, GrowsByPhasesThatReadBackWithWhatDecided) {
   fs::create_directory(folder.root());
   PlanRecord plan{.name = "s", .sweep = JsonObject{}, .store = JsonObject{}};
   plan.segments.push_back({segment_id(example()), example()});
-  plan.runs.push_back(
-      {"muon seed=1", "muon", "", example().optimizer, {1, 1, 1}, {segment_id(example())}, kTrial});
+  plan.runs.push_back({"muon seed=1",
+                       "muon",
+                       "",
+                       example().optimizer,
+                       example().seeds,
+                       {segment_id(example())},
+                       kTrial});
   write_plan(folder.plan(), plan);
   SegmentConfig fresh = example();
   fresh.seeds = {7, 7, 7};

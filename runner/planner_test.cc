@@ -172,6 +172,37 @@ TEST(Planner, UnusedSequencesAreNoticed) {
 }
 
 // Whatever the target of their stores turns out to be.
+TEST(Planner, APlanWhoseRunsDoNotFitItsSegmentsIsNotRead) {
+  ScratchFolder scratch;
+  const RunFolder folder(scratch.path());
+  const PlanRecord good = example_plan({{"/seeds", "[1, 2]"}});
+  const auto refusal = [&](const std::function<void(PlanRecord&)>& edit) {
+    PlanRecord plan = good;
+    edit(plan);
+    write_plan(folder.plan(), plan);
+    return message_of([&] { read_plan(folder); });
+  };
+  EXPECT_EQ(refusal([](PlanRecord&) {}), "(no error)");
+  const std::string run = "plan.json: run " + good.runs[0].name + ": ";
+  EXPECT_THAT(refusal([](PlanRecord& plan) { plan.runs[0].segments.clear(); }),
+              HasSubstr(run + "has no segments; this file was edited"));
+  EXPECT_THAT(refusal([](PlanRecord& plan) { plan.runs[0].segments = {"0123456789abcdef"}; }),
+              HasSubstr(run + "there is no segment 0123456789abcdef"));
+  EXPECT_THAT(refusal([](PlanRecord& plan) { plan.runs[0].seeds.weights = 77; }),
+              HasSubstr(run + "its seeds are not those of segment"));
+  EXPECT_THAT(
+      refusal([](PlanRecord& plan) { std::swap(plan.runs[0].segments, plan.runs[1].segments); }),
+      HasSubstr(run + "its seeds are not those of segment"));
+  EXPECT_THAT(
+      refusal([](PlanRecord& plan) { plan.runs[0].optimizer.options["learning_rate"] = 9.; }),
+      HasSubstr(run + "its optimizer is not that of segment"));
+  EXPECT_THAT(
+      refusal([](PlanRecord& plan) { plan.runs[0].segments.push_back(plan.runs[1].segments[0]); }),
+      HasSubstr("does not follow the one before it"));
+  EXPECT_THAT(refusal([](PlanRecord& plan) { plan.runs.push_back(plan.runs[0]); }),
+              HasSubstr(run + "is there twice"));
+}
+
 TEST(Planner, EverySweepFileOfTheProjectHasAPlan) {
   const std::filesystem::path folder = DRAFTLAB_SOURCE_DIR "/sweeps";
   std::set<std::string> names;

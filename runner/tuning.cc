@@ -8,6 +8,7 @@
 #include "base/number_text.h"
 #include "record/choice.h"
 #include "record/metrics.h"
+#include "record/optimizer_kind.h"
 #include "record/outcome.h"
 
 namespace draftlab {
@@ -88,7 +89,17 @@ double round_rate(double rate) {
   return parse_number(significant(std::round(rate / scale) * scale, 3), "rate");
 }
 
-// The point that lies one step beyond the edge on which `best` lies; nothing if it lies on none.
+// As near to `rate` as the option's range allows: what is frozen must be read again.
+double within_range(double rate, const OptimizerConfig& optimizer, const std::string& key) {
+  for (const OptimizerOption& option : optimizer_kind(optimizer.kind, "optimizer.kind").options) {
+    if (option.key == key && option.low < option.high)
+      return std::clamp(rate, option.low, option.high);
+  }
+  return rate;
+}
+
+// The point that lies one step beyond the edge on which `best` lies, or at the end of the option's
+// range; nothing if it lies on no edge, or there already.
 std::optional<ArmPoint> beyond_edge(const std::vector<ArmPoint>& points, const ArmPoint& best) {
   std::vector<OptimizerConfig> optimizers;
   for (const ArmPoint& point : points) optimizers.push_back(optimizer_of(point));
@@ -101,8 +112,10 @@ std::optional<ArmPoint> beyond_edge(const std::vector<ArmPoint>& points, const A
     if (rate == rates.front()) next = rate * rate / rates[1];
     if (rate == rates.back()) next = rate * rate / rates[rates.size() - 2];
     if (next == 0) continue;
+    next = within_range(round_rate(next), optimizer_of(best), key);
+    if (next == rate) continue;
     ArmPoint point = best;
-    point.stages.back().optimizer = with_number(optimizer_of(best), key, round_rate(next));
+    point.stages.back().optimizer = with_number(optimizer_of(best), key, next);
     return point;
   }
   return std::nullopt;

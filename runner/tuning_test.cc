@@ -71,6 +71,14 @@ TEST(Tuning, ABestPointOnAnEdgeExtendsTheGridByItsOwnRatioAtEitherEnd) {
               ElementsAre("trial: adamw lr=0.008 seed=11", "trial: adamw lr=0.008 seed=12"));
 }
 
+TEST(Tuning, AnExtensionStaysWithinWhatAnOptionMayBe) {
+  const Sweep sweep =
+      tuned_sweep({{"/arms/0/optimizer", R"({"kind": "adamw", "learning_rate": [0.5, 5]})"}});
+  EXPECT_THAT(next(sweep, {{"lr=0.5", 1.2}, {"lr=5", 1.4}})[0], "trial: adamw lr=10 seed=11");
+  EXPECT_THAT(next(sweep, {{"lr=0.5", 1.2}, {"lr=5", 1.4}, {"lr=10", 1.5}})[0],
+              "final: adamw lr=10 seed=1");
+}
+
 TEST(Tuning, ExtensionsEndWhereTheBestIsInsideOrTheLimitIsReached) {
   Means means = {{"lr=0.001", 1.2}, {"lr=0.002", 1.4}, {"lr=0.004", 1.5}, {"lr=0.008", 1.45}};
   EXPECT_THAT(next(tuned_sweep(), means)[0], "final: adamw lr=0.004 seed=1");

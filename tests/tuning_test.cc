@@ -116,6 +116,17 @@ TEST_F(TuningTest, AKillBetweenOrInsideOfThePhasesChangesNothing) {
   expect_resumed_as(expected, copy.string());
 }
 
+TEST_F(TuningTest, APhaseThatCannotBeReadHidesNoRunOfThePhasesBefore) {
+  undisturbed(write_tuned_sweep("tuned.json"));
+  const RunFolder folder(path("undisturbed"));
+  replace_file(folder.phase(3), "{\"schema\": 3");
+  const Finished status = draftlab({"status", path("undisturbed")});
+  EXPECT_EQ(status.status, 1);
+  EXPECT_THAT(status.output, HasSubstr("AdamW lr=0.001 seed=11  done"));
+  EXPECT_THAT(status.output, HasSubstr("a later phase cannot be read"));
+  EXPECT_THAT(status.output, HasSubstr("phase_3.json"));
+}
+
 TEST_F(TuningTest, OtherTuningSeedsAreAnotherPlan) {
   const std::string sweep = write_tuned_sweep("tuned.json");
   undisturbed(sweep);
