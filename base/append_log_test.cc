@@ -81,6 +81,9 @@ TEST_F(Log, AWriteThatFailsAnywhereLeavesWholeLinesForTheNextWriter) {
       AppendLog log(file_, std::nullopt, disk);
       log.append("one\n");
       EXPECT_THROW(log.append("two\nthree\n"), Error);
+      if (cuts) {
+        EXPECT_EQ(read_file(file_), "one\n") << good;
+      }
       AppendLog next(file_);
       next.append("four\n");
       const std::string text = read_file(file_);

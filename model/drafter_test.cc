@@ -317,6 +317,9 @@ TEST(InitialParameters, AreAPureFunctionOfConfigAndSeedTensorByTensor) {
                      other = initial_parameters(config, 4);
   config.layer_types.push_back("full_attention");
   const NamedTensors deeper = initial_parameters(config, 3);
+  EXPECT_FALSE(
+      deeper.at("layers.0.mlp.up_proj.weight").equal(deeper.at("layers.1.mlp.up_proj.weight")))
+      << "tensors of one shape start apart";
   for (const auto& [name, tensor] : a) {
     EXPECT_TRUE(tensor.equal(b.at(name)));
     EXPECT_TRUE(tensor.equal(deeper.at(name))) << "another layer changes nothing in the others";

@@ -21,7 +21,7 @@ std::string SmokeTest::write_sweep(const std::string& name,
 
 std::string SmokeTest::write_long_sweep(const std::string& name, int runs) const {
   return write_sweep(name, [&](JsonObject& sweep) {
-    sweep["training"].as_object()["steps"] = 600;
+    sweep["training"].as_object()["steps"] = 1200;
     sweep["evaluation"] = JsonObject{{"every", 100}, {"stride", 2}};
     sweep["checkpoint_every"] = 10;
     JsonArray seeds;

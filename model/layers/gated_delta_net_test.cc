@@ -90,7 +90,16 @@ TEST(GatedDeltaNet, HasNoScoresAndItsNeighboursKeepTheirs) {
   const std::vector<at::Tensor> scores = drafter.largest_scores();
   ASSERT_EQ(scores.size(), 2u);
   EXPECT_FALSE(scores[0].defined());
-  EXPECT_EQ(scores[1].numel(), problem.config.layer_option("num_attention_heads"));
+  const int64_t heads = problem.config.layer_option("num_attention_heads");
+  ASSERT_EQ(scores[1].numel(), heads);
+  // Each head has its own: one without queries scores 0.
+  const std::string queries = "layers.1.self_attn.q_proj.weight";
+  problem.parameters.at(queries).narrow(0, 0, problem.config.layer_option("head_dim")).zero_();
+  drafter.forward(problem.parameters, problem.batch);
+  const at::Tensor without = drafter.largest_scores()[1];
+  EXPECT_EQ(without[0].item<double>(), 0);
+  for (int64_t head = 1; head < heads; ++head)
+    EXPECT_EQ(without[head].item<double>(), scores[1][head].item<double>());
 }
 
 TEST(GatedDeltaNet, GradientDescentFromTheInitialValuesLearnsABatchByHeart) {
