@@ -22,7 +22,9 @@ namespace fs = std::filesystem;
   const int code = errno;
   std::string text = "cannot " + action + ": " + std::strerror(code);
   if (code == ENOSPC || code == EDQUOT) text += "; free some space on this volume and resume";
-  throw Error(path.string(), text);
+  constexpr size_t kLongest = 300;  // characters of a path that is too long to be one
+  const std::string shown = path.string();
+  throw Error(shown.size() > kLongest ? shown.substr(0, kLongest) + "..." : shown, text);
 }
 
 class Descriptor {

@@ -215,6 +215,15 @@ int64_t whole_number(const Json& value, const std::string& where) {
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& origin) {
+  // What editors on other systems write, and no parser names.
+  if (text.starts_with("\xEF\xBB\xBF")) {
+    throw Error(origin,
+                "begins with a byte order mark, which is no JSON; save it as UTF-8 without one");
+  }
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    throw Error(origin, "is text in UTF-16; save it as UTF-8");
+  if (text.find_first_not_of(" \t\r\n") == text.npos)
+    throw Error(origin, "is empty; there is no JSON in it");
   json::basic_parser<Builder> parser({}, origin);
   json::error_code code;
   const size_t used = parser.write_some(false, text.data(), text.size(), code);

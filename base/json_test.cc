@@ -62,8 +62,18 @@ TEST(Json, BrokenTextNamesFileAndLine) {
               HasSubstr("s.json, line 3"));
   EXPECT_THAT(message_of([] { parse_json("{} x", "s.json"); }), HasSubstr("s.json"));
   EXPECT_THAT(message_of([] { parse_json("{\"a\":", "s.json"); }), HasSubstr("incomplete"));
-  EXPECT_THAT(message_of([] { parse_json("", "s.json"); }), HasSubstr("not valid JSON"));
+  EXPECT_THAT(message_of([] { parse_json("x", "s.json"); }), HasSubstr("not valid JSON"));
   EXPECT_THAT(message_of([] { parse_json("{\"a\":1e999}", "s.json"); }), HasSubstr("a: 1e999"));
+}
+
+TEST(Json, TextOfAnotherKindIsNamedAndNotCalledASyntaxError) {
+  EXPECT_THAT([] { parse_json("\xEF\xBB\xBF{}", "x.json"); },
+              ThrowsMessage<Error>(HasSubstr("x.json: begins with a byte order mark")));
+  EXPECT_THAT([] { parse_json(std::string("\xFF\xFE{\0}\0", 6), "x.json"); },
+              ThrowsMessage<Error>(HasSubstr("x.json: is text in UTF-16")));
+  for (const char* blank : {"", " \r\n"})
+    EXPECT_THAT([&] { parse_json(blank, "x.json"); },
+                ThrowsMessage<Error>(HasSubstr("x.json: is empty")));
 }
 
 TEST(Fields, AnUnknownKeyIsAnErrorThatSuggestsTheNearest) {

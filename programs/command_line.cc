@@ -19,6 +19,7 @@ void CommandLine::argument(const std::string& name) {
   hidden_.add_options()(name.c_str(), po::value<std::string>());
   positions_.add(name.c_str(), 1);
   arguments_.push_back(name);
+  valued_.push_back(name);
 }
 
 void CommandLine::arguments(const std::string& name) {
@@ -31,6 +32,7 @@ void CommandLine::option(const std::string& name, const std::string& value,
                          const std::string& meaning) {
   shown_.add_options()(name.c_str(), po::value<std::string>()->value_name(value), meaning.c_str());
   options_.push_back("--" + name);
+  valued_.push_back(name);
 }
 
 void CommandLine::flag(const std::string& name, const std::string& meaning) {
@@ -66,11 +68,10 @@ bool CommandLine::parse(const std::vector<std::string>& words) {
   for (const std::string& name : arguments_) {
     if (!given(name)) throw UsageError(name + " is missing");
   }
-  for (const auto& [name, value] : values_) {
-    const auto* text = boost::any_cast<std::string>(&value.value());
-    const bool argument = std::ranges::count(arguments_, name) > 0;
-    if (text != nullptr && text->empty())
-      throw UsageError((argument ? "" : "--") + name + " is empty; give it a value");
+  for (const std::string& name : valued_) {
+    if (given(name) && text(name).empty())
+      throw UsageError((std::ranges::count(arguments_, name) > 0 ? "" : "--") + name +
+                       " is empty; give it a value");
   }
   return true;
 }

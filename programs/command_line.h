@@ -42,7 +42,7 @@ class CommandLine {
 
  private:
   std::string help_;
-  std::vector<std::string> arguments_, options_;
+  std::vector<std::string> arguments_, options_, valued_;  // valued: with one text
   boost::program_options::options_description shown_, hidden_;
   boost::program_options::positional_options_description positions_;
   boost::program_options::variables_map values_;

@@ -6,10 +6,12 @@
 #include "programs/command_line.h"
 #include "programs/commands.h"
 #include "programs/execution.h"
+#include "programs/readiness.h"
 #include "programs/sweep_store.h"
 #include "record/update_cost.h"
 #include "reports/text/words.h"
 #include "runner/estimate.h"
+#include "runner/memory.h"
 #include "runner/planner.h"
 #include "runner/terminal_text.h"
 #include "runner/tuning.h"
@@ -63,6 +65,24 @@ std::string time_text(const PlanRecord& plan, const SweepStore& store,
           significant(assumed_flop_per_second(plan.segments[0].config.training) / 1e9, 2) +
           " GFLOP/s per worker, which can be wrong\n          by a factor of 3";
   if (!measured.empty()) text += "; of some steps from the segments that have run in " + *out;
+  return text;
+}
+
+// Of the worker that needs most.
+std::string memory_text(const PlanRecord& plan, const SweepStore& store, int jobs) {
+  WorkerMemory most;
+  for (const PlannedSegment& segment : plan.segments) {
+    const WorkerMemory one = worker_memory(segment.config, store.tokens_per_sequence());
+    if (one.total() > most.total()) most = one;
+  }
+  std::string text = "about " + bytes_text(most.total()) + " a worker (" +
+                     bytes_text(most.program) + " program, " + bytes_text(most.frozen) +
+                     " embedding and head, " + bytes_text(most.training) +
+                     " weights, gradients and state, " + bytes_text(most.step) + " a step)";
+  if (plan.segments[0].config.training.device != "cpu")
+    text += ", " + bytes_text(most.on_device()) + " of them on the GPU";
+  text += "\n          " + counted(jobs, "worker") + " at once; " + bytes_text(available_memory()) +
+          " are free";
   return text;
 }
 
@@ -145,6 +165,7 @@ int plan_command(const Words& words) {
   if (!line_of.parse(words)) return 0;
   const auto out = line_of.optional_text("out");
   const RunFolder folder(out.value_or("OUT"));
+  if (out) require_writable(folder.root());
   const Sweep sweep = read_sweep(line_of.text("SWEEP.json"));
   const SweepStore store = find_store(sweep, folder.store(), line_of.optional_text("store"));
   const PlanRecord plan = make_plan(sweep, store.planned);
@@ -155,6 +176,8 @@ int plan_command(const Words& words) {
     std::cout << pretty(to_json(plan));
     return 0;
   }
+  require_ready(out ? folder : RunFolder("."), plan, store, line_of.given("store"), jobs,
+                std::cout);
   const int64_t hidden_size = plan.segments[0].config.drafter.hidden_size;
   const auto arms = static_cast<int64_t>(sweep.arms.size()),
              seeds = static_cast<int64_t>(sweep.seeds.size());
@@ -167,6 +190,7 @@ int plan_command(const Words& words) {
   line("store", store_text(sweep, store, hidden_size));
   line("disk", bytes_text(disk_bytes(all) + (store.built ? 0 : store.bytes(hidden_size))) +
                    " at most; " + bytes_text(free_space(out.value_or("."))) + " are free");
+  line("memory", memory_text(all, store, jobs));
   line("time", time_text(all, store, out, jobs));
   if (!plan.target.metric.empty()) {
     line("target", plan.target.metric +

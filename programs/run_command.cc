@@ -6,10 +6,10 @@
 #include "programs/commands.h"
 #include "programs/execution.h"
 #include "programs/other_builds.h"
+#include "programs/readiness.h"
 #include "programs/sweep_store.h"
 #include "programs/worker_program.h"
 #include "runner/difference.h"
-#include "runner/estimate.h"
 #include "runner/planner.h"
 #include "runner/terminal_text.h"
 
@@ -39,15 +39,6 @@ void require_same(const PlanRecord& frozen, const PlanRecord& now, const RunFold
                   folder.root().string());
 }
 
-// For the store, if it is to be built, and for the segments.
-void require_room(const RunFolder& folder, const PlanRecord& plan, const SweepStore& store,
-                  bool store_elsewhere) {
-  const double store_bytes =
-      store.built ? 0 : store.bytes(plan.segments[0].config.drafter.hidden_size);
-  require_free_space(store.planned.folder, store_bytes);
-  require_free_space(folder.root(), disk_bytes(plan) + (store_elsewhere ? 0 : store_bytes));
-}
-
 void print_notices(const PlanRecord& plan) {
   for (const std::string& notice : plan.notices)
     std::cout << "notice: " << printable(notice) << "\n";
@@ -69,13 +60,15 @@ int run_command(const Words& words) {
 
   // All that can be wrong with the sweep is found before anything is written.
   const RunFolder folder(line.text("out"));
+  require_writable(folder.root());
   const Sweep sweep = read_sweep(line.text("SWEEP.json"));
   const auto chosen_store = line.optional_text("store");
   SweepStore store = find_store(sweep, folder.store(), chosen_store);
   PlanRecord plan = make_plan(sweep, store.planned);
-  worker_program();  // it is there
-  if (!fs::exists(folder.plan())) require_room(folder, plan, store, chosen_store.has_value());
-
+  if (!fs::exists(folder.plan())) {
+    require_ready(folder, plan, store, chosen_store.has_value(),
+                  jobs ? static_cast<int>(*jobs) : default_jobs(plan), std::cout);
+  }
   make_folder(folder.root());
   const FileLock lock(folder.lock());
   if (!store.built) {

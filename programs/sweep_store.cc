@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "store/file_hash.h"
 #include "store/manifest.h"
 #include "store/prompts.h"
 #include "store/specification.h"
@@ -17,6 +18,7 @@ constexpr double kCharactersPerToken = 3.5;   // of English prompts, about
 
 void take_manifest(const StoreManifest& manifest, SweepStore& store) {
   store.built = true;
+  store.target = manifest.target_file;
   store.tokens = manifest.tokens();
   store.planned.hash = manifest.hash();
   store.planned.facts = manifest.facts();
@@ -24,6 +26,7 @@ void take_manifest(const StoreManifest& manifest, SweepStore& store) {
 
 void take_specification(const StoreSpecification& specification, SweepStore& store) {
   StoreFacts& facts = store.planned.facts;
+  store.target = specification.target.path;
   facts.mask_token_id = specification.mask_token_id;
   facts.taps = specification.taps;
   facts.records = specification.prompts.count;
@@ -47,11 +50,11 @@ void take_specification(const StoreSpecification& specification, SweepStore& sto
                  specification.prompts.count * specification.responses.max_tokens;
 }
 
-// The hash of a file as the manifest has it: what is compared here are the keys of the
-// specification; that the target is the one whose states are stored is checked where it is loaded.
-std::string hash_in(const Json& specification, const char* section) {
+// The target's hash as the manifest has it: the file may be large, and is compared by content where
+// a worker loads it, before it trains.
+std::string target_hash_in(const Json& specification) {
   const auto* object =
-      specification.is_object() ? specification.get_object().if_contains(section) : nullptr;
+      specification.is_object() ? specification.get_object().if_contains("target") : nullptr;
   const auto* hash =
       object && object->is_object() ? object->get_object().if_contains("sha256") : nullptr;
   return hash && hash->is_string() ? std::string(hash->get_string()) : "";
@@ -59,10 +62,11 @@ std::string hash_in(const Json& specification, const char* section) {
 
 void check_same(const StoreManifest& manifest, const StoreSpecification& specification,
                 const fs::path& folder, const fs::path& file) {
+  const fs::path& prompts = specification.prompts.file;
   const auto found =
       differences(manifest.specification,
-                  identity_json(specification, hash_in(manifest.specification, "target"),
-                                hash_in(manifest.specification, "prompts")));
+                  identity_json(specification, target_hash_in(manifest.specification),
+                                prompts.empty() ? std::string() : sha256_once(prompts)));
   if (found.empty()) return;
   std::string text = "holds the store of another specification than " + file.string() + ":";
   for (const std::string& line : found) text += "\n  " + line;

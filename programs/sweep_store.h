@@ -14,6 +14,7 @@ namespace draftlab {
 struct SweepStore {
   PlannedStore planned;
   bool built = false;
+  std::filesystem::path target;  // the model that it is, or will be, made with; empty: made up
   int64_t tokens =
       0;  // of prompts and responses; while it is not built: the most there can be, about
 

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace draftlab {
 
 // draftlab-worker, which lies beside this program. Throws Error if it is not there.
 std::filesystem::path worker_program();
+
+// Whether the worker can train on this device ("cpu", "cuda"); asks it where that takes libtorch.
+bool worker_has_device(const std::string& device);
 
 // Builds or finishes a store with the worker; its progress is shown unless `quiet`, its errors
 // always. Throws Error if it does not succeed.

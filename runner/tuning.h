@@ -15,8 +15,8 @@ namespace draftlab {
 // chosen as record/choice.h says, by the target's metric (acceptance length without a target) on
 // the tuning split at the last step. If that point has the smallest or largest learning rate of its
 // row (the points that agree in everything else), the arm tries one more, as far beyond as the last
-// two are apart (their ratio) but within the option's range, up to `extend` times. Then the best point runs with fresh seeds, and
-// only those runs are reported.
+// two are apart (their ratio) but within the option's range, up to `extend` times. Then the best
+// point runs with fresh seeds, and only those runs are reported.
 
 // The finished trials of a plan, by arm and point; read from the runs' metrics.
 struct ArmTrials {

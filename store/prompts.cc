@@ -52,7 +52,13 @@ std::vector<Prompt> read_prompts(const PromptSource& source) {
       throw Error(where, "the id '" + prompts.back().id + "' was given before; ids must be unique");
     }
   }
-  if (prompts.empty() || static_cast<int64_t>(prompts.size()) < source.count) {
+  if (prompts.empty()) {
+    throw Error(
+        source.file.string(),
+        std::string("holds no prompt: ") + (text.empty() ? "it is empty" : "all of its lines are blank") +
+            std::string("; name a file with one prompt a line"));
+  }
+  if (static_cast<int64_t>(prompts.size()) < source.count) {
     throw Error(source.file.string(), "holds " + std::to_string(prompts.size()) +
                                           " prompts, wanted are " + std::to_string(source.count) +
                                           "; lower prompts.count");

@@ -75,6 +75,33 @@ TEST_F(CommandLineTest, ACommandLineThatMakesNoSenseEndsWithStatus2AndTheNearest
   }
 }
 
+TEST_F(CommandLineTest, APathThatCannotBeOneIsToldInOurOwnWords) {
+  const std::string sweep = DRAFTLAB_SOURCE_DIR "/sweeps/smoke.json";
+  const auto output = [](const std::vector<std::string>& words) {
+    const Finished finished = draftlab(words);
+    EXPECT_NE(finished.status, 0);
+    EXPECT_THAT(finished.output, Not(HasSubstr("filesystem error")));
+    EXPECT_LT(finished.output.size(), 1000u);
+    return finished.output;
+  };
+  std::filesystem::create_symlink(path("loop"), path("loop"));
+  replace_file(path("file"), "");
+  for (const std::string command : {"run", "plan"}) {
+    EXPECT_THAT(output({command, sweep, "--out", ""}),
+                HasSubstr("--out is empty; give it a value"));
+    EXPECT_THAT(output({command, sweep, "--out", std::string(6000, 'x')}), HasSubstr("too long"));
+    EXPECT_THAT(output({command, sweep, "--out", path("loop")}), HasSubstr("symbolic links"));
+    EXPECT_THAT(output({command, sweep, "--out", path("file")}), HasSubstr("is a file"));
+    EXPECT_THAT(output({command, sweep, "--out", path("file") + "/x"}), HasSubstr("is a file"));
+  }
+  EXPECT_THAT(output({"status", ""}), HasSubstr("DIR is empty"));
+  for (const std::string command : {"status", "resume", "report", "check"}) {
+    output({command, std::string(6000, 'x')});
+    output({command, path("loop")});
+    output({command, path("file")});
+  }
+}
+
 TEST_F(CommandLineTest, VersionNamesBuildAndCompiler) {
   const Finished version = draftlab({"--version"});
   EXPECT_EQ(version.status, 0);
@@ -144,7 +171,7 @@ TEST_F(CommandLineTest, ABrokenTextIsRefusedWithItsLine) {
   const struct {
     const char *text, *says;
   } cases[] = {
-      {"", "is not valid JSON"},
+      {"", "is empty"},
       {"{\n\"name\": \"x\",\n}", "line 3"},
       {"{\"name\": \"x\", \"name\": \"y\"}", "name: this key is given twice"},
       {"[]", "must be an object"},

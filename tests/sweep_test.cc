@@ -346,6 +346,36 @@ TEST_F(SweepTest, ADamagedStoreIsRefusedByShard) {
   EXPECT_THAT(run.output, AllOf(HasSubstr("failed "), HasSubstr(name)));
 }
 
+TEST_F(SweepTest, AStoreOfOtherPromptsInAFileOfTheSameNameIsRefused) {
+  Json specification = read_json(DRAFTLAB_SOURCE_DIR "/sweeps/stores/made_up.json");
+  specification.at("prompts") = JsonObject{{"file", "prompts.jsonl"}};
+  replace_file(path("spec.json"), pretty(specification));
+  const auto write_prompts = [&](int64_t first) {
+    std::string lines;
+    for (int64_t i = 0; i < 40; ++i)
+      lines +=
+          canonical(JsonObject{{"id", std::to_string(i)}, {"token_ids", JsonArray{first, i, 3}}}) +
+          "\n";
+    replace_file(path("prompts.jsonl"), lines);
+  };
+  const std::string sweep = write_sweep("prompts.json", [&](JsonObject& sweep) {
+    sweep["store"].as_object()["specification"] = path("spec.json");
+  });
+  write_prompts(1);
+  ASSERT_EQ(draftlab({"store", "build", path("spec.json"), "--out", path("s")}).status, 0);
+  EXPECT_EQ(draftlab({"plan", sweep, "--store", path("s")}).status, 0);
+  write_prompts(2);
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"plan", sweep, "--store", path("s")},
+           {"run", sweep, "--out", path("out"), "--store", path("s")}}) {
+    const Finished refused = draftlab(words);
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_THAT(refused.output,
+                AllOf(HasSubstr("prompts.sha256: "), HasSubstr("name another folder")));
+  }
+  EXPECT_FALSE(fs::exists(path("out")));
+}
+
 TEST_F(SweepTest, AnotherSpecificationsStoreIsRefused) {
   Json specification = read_json(DRAFTLAB_SOURCE_DIR "/sweeps/stores/made_up.json");
   specification.at("responses").as_object()["seed"] = 2;

@@ -1,7 +1,6 @@
 #include "train/trainer.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "optim/qk_clip.h"
 #include "record/layers/layer_kind.h"
 #include "record/schedule.h"
+#include "train/device.h"
 #include "train/starting_point.h"
 
 namespace draftlab {
@@ -23,14 +23,6 @@ namespace {
 // A batch whose cross entropy is above this multiple of the first one (or of a uniform guess, if
 // that is larger) will not come back: the run has exploded, whatever loss it trains on.
 constexpr double kExplosion = 5;
-
-void require_device(const std::string& device) {
-  if (device != "cuda" || at::hasCUDA()) return;
-  throw Error(
-      "training.device",
-      "is \"cuda\", but this build or machine has no CUDA device; build with scripts/build cuda "
-      "where nvcc and a GPU are, or say \"cpu\"");
-}
 
 // Takes what a batch trains on into the hash of all batches so far.
 std::string chained_hash(const std::string& before, const BlockBatch& batch) {

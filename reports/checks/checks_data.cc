@@ -37,16 +37,18 @@ JsonObject data_identity(const Result& run) {
 }
 
 JsonObject evaluation_identity(const Result& run) {
-  JsonObject object{{"evaluation stride", run.config.evaluation.stride},
-                    {"evaluation steps", JsonArray(run.config.evaluation.steps.begin(),
-                                                   run.config.evaluation.steps.end())},
-                    {"held-out sequences", run.config.split.held_out},
-                    {"tuning sequences", run.config.split.tuning}};
-  if (!run.held_out.empty()) {
-    object["evaluated blocks"] = run.held_out.back().blocks;
-    object["evaluated prompts"] = run.held_out.back().prompts;
-  }
-  return object;
+  return {{"evaluation stride", run.config.evaluation.stride},
+          {"evaluation steps",
+           JsonArray(run.config.evaluation.steps.begin(), run.config.evaluation.steps.end())},
+          {"held-out sequences", run.config.split.held_out},
+          {"tuning sequences", run.config.split.tuning}};
+}
+
+// Nothing of a run that was not evaluated yet, which differs from no other.
+JsonObject evaluated_identity(const Result& run) {
+  if (run.held_out.empty()) return {};
+  return {{"evaluated blocks", run.held_out.back().blocks},
+          {"evaluated prompts", run.held_out.back().prompts}};
 }
 
 }  // namespace
@@ -139,9 +141,10 @@ Findings unequal_initial_weights(const Study& study) {
 }
 
 Findings unequal_evaluations(const Study& study) {
-  Findings findings =
-      disagreements(study, Severity::kRefuse, evaluation_identity,
-                    "runs measured differently cannot be compared; evaluate all alike.");
+  const std::string advice = "runs measured differently cannot be compared; evaluate all alike.";
+  Findings findings = disagreements(study, Severity::kRefuse, evaluation_identity, advice);
+  const Findings more = disagreements(study, Severity::kRefuse, evaluated_identity, advice);
+  findings.insert(findings.end(), more.begin(), more.end());
   std::vector<const Result*> uneven;
   for (const Result& run : study.results) {
     for (const EvaluationRow& row : run.held_out) {

@@ -55,6 +55,12 @@ TEST_F(FairnessTest, F16UnequalEvaluations) {
                                              run("Muon", 2).run)));
 }
 
+TEST_F(FairnessTest, F16IsSilentAboutARunThatStillWaits) {
+  run("Muon", 0).held_out.clear();
+  run("Muon", 0).outcome = "not started";
+  EXPECT_THAT(of("F16"), IsEmpty());
+}
+
 TEST_F(FairnessTest, F30FewPromptsAndNoBaseline) {
   for (Result& r : study_.results) {
     for (EvaluationRow& row : r.held_out) row.prompts = 12;

@@ -1,0 +1,19 @@
+#include "train/device.h"
+
+#include <ATen/Context.h>
+
+#include "base/error.h"
+
+namespace draftlab {
+
+bool has_device(const std::string& device) { return device != "cuda" || at::hasCUDA(); }
+
+void require_device(const std::string& device) {
+  if (has_device(device)) return;
+  throw Error(
+      "training.device",
+      "is \"cuda\", but this build or machine has no CUDA device; build with scripts/build cuda "
+      "where nvcc and a GPU are, or say \"cpu\"");
+}
+
+}  // namespace draftlab
