@@ -34,6 +34,7 @@ std::string describe(const StoreManifest& m) {
                      "kept behind the final norm, bf16: " + grouped(2 * m.hidden_size) +
                          " bytes a token, " + grouped(m.final_hidden_bytes()) + " in all")) +
          line("mask token", std::to_string(m.mask_token_id)) +
+         (m.end_token_ids.empty() ? "" : line("ends of turn", list(m.end_token_ids))) +
          line("records", grouped(m.records()) + " in " +
                              grouped(static_cast<int64_t>(m.shards.size())) + " shards") +
          line("tokens", grouped(tokens) + ": " + grouped(tokens - responses) + " of prompts, " +

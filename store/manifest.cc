@@ -105,6 +105,7 @@ StoreFacts StoreManifest::facts() const {
 std::string StoreManifest::hash() const {
   JsonObject object = to_json(*this);
   object.erase("target_file");
+  object.erase("end_token_ids");
   return sha256_hex(canonical(object));
 }
 
@@ -134,6 +135,8 @@ JsonObject to_json(const StoreManifest& m) {
                     {"shards", to_json(m.shards)}};
   // Left out where there are none: such stores keep the hashes they had before there could be some.
   if (!m.final_hidden.empty()) object["final_hidden"] = m.final_hidden;
+  if (!m.end_token_ids.empty())
+    object["end_token_ids"] = JsonArray(m.end_token_ids.begin(), m.end_token_ids.end());
   return object;
 }
 
@@ -157,6 +160,7 @@ StoreManifest manifest_from_json(const Json& value, const std::string& where) {
   m.hidden_size = fields.integer("hidden_size");
   m.vocab_size = fields.integer("vocab_size");
   m.mask_token_id = fields.integer("mask_token_id");
+  if (fields.has("end_token_ids")) m.end_token_ids = fields.integers("end_token_ids");
   m.taps = fields.integers("taps");
   m.layer_id_convention = fields.text("layer_id_convention");
   m.final_norm_convention = fields.text("final_norm_convention");

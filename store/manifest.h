@@ -41,6 +41,9 @@ struct StoreManifest {
   int64_t hidden_size = 0;
   int64_t vocab_size = 0;
   int64_t mask_token_id = 0;
+  // With one of which a response of this target ends; nothing in a store of an older version. What
+  // they did is in the records, so that they add nothing to the identity.
+  std::vector<int64_t> end_token_ids;
   std::vector<int64_t> taps;  // 0-based decoder layers whose OUTPUT is stored (z-lab's convention)
   std::string layer_id_convention = "output_of_layer";
   std::string final_norm_convention = "w";  // the target's final norm multiplies by w (not 1 + w)

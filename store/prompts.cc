@@ -53,10 +53,10 @@ std::vector<Prompt> read_prompts(const PromptSource& source) {
     }
   }
   if (prompts.empty()) {
-    throw Error(
-        source.file.string(),
-        std::string("holds no prompt: ") + (text.empty() ? "it is empty" : "all of its lines are blank") +
-            std::string("; name a file with one prompt a line"));
+    throw Error(source.file.string(),
+                std::string("holds no prompt: ") +
+                    (text.empty() ? "it is empty" : "all of its lines are blank") +
+                    std::string("; name a file with one prompt a line"));
   }
   if (static_cast<int64_t>(prompts.size()) < source.count) {
     throw Error(source.file.string(), "holds " + std::to_string(prompts.size()) +

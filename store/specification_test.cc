@@ -150,7 +150,7 @@ TEST_F(Specification, PromptFilesReadAsTextOrTokensAndNameTheirBrokenLine) {
   expect_error(a + a, "p.jsonl, line 2: the id 'a' was given before");
   expect_error(a + "{\"id\":\"b\"}", "p.jsonl, line 2: needs either");
   expect_error(a + "{\"id\":\"b\",\"token_ids\":[-1]}", "token_ids: must lie between 0");
-  expect_error("\n", "holds 0 prompts");
+  expect_error("\n", "holds no prompt: all of its lines are blank");
 }
 
 // Whatever could change a byte of the store, and nothing else.

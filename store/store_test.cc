@@ -207,6 +207,14 @@ TEST_F(Store, EveryFieldOfAManifestReadsBackAndGivesTheDataItsIdentity) {
   }
 }
 
+TEST_F(Store, TheEndsOfATurnAreToldAndAreNoPartOfTheIdentity) {
+  StoreManifest manifest = build();
+  const std::string hash = manifest.hash();
+  manifest.end_token_ids = {2, 7};
+  EXPECT_EQ(manifest.hash(), hash);
+  EXPECT_EQ(manifest_from_json(to_json(manifest), "x").end_token_ids, manifest.end_token_ids);
+}
+
 TEST_F(Store, TheHashDependsOnTheData) {
   const std::string hash = build().hash();
   fs::remove_all(folder_);

@@ -88,6 +88,7 @@ StoreManifest manifest_header(const StoreSpecification& specification,
   m.hidden_size = config.hidden_size;
   m.vocab_size = config.vocab_size;
   m.mask_token_id = specification.mask_token_id;
+  m.end_token_ids = config.end_token_ids;
   m.taps = specification.taps;
   if (specification.final_hidden) m.final_hidden = "after_final_norm";
   m.responses = responses_text(specification.responses);

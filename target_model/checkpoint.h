@@ -41,6 +41,8 @@ class WeightSource {
   // Writes the tensor to `out`. Throws Error naming file and tensor if it is missing, of another
   // shape or of a type that is not supported.
   virtual void read(const std::string& name, const std::vector<int64_t>& shape, float* out) = 0;
+  // The same without reading, before memory is taken for it. What is made up has any shape.
+  virtual void require(const std::string&, const std::vector<int64_t>&) const {}
   // Throws Error for the first tensor that was never read: a model we only half understand.
   virtual void finish() = 0;
 };
@@ -59,6 +61,10 @@ struct TargetCheckpoint {
 // or makes a target up from its seed. Throws Error for what is not supported, by name:
 // architectures, rope scaling, quantisations. Files are hashed once per process.
 TargetCheckpoint open_target(const TargetSource& source);
+
+// Throws Error naming `where` and the number for a configuration that no model has: counts below 1
+// or so large that products of them do not fit, heads that do not divide, an odd head_dim.
+void check_config(const TransformerConfig& config, const std::string& where);
 
 // The three kinds.
 TargetCheckpoint open_gguf(const std::filesystem::path& file);

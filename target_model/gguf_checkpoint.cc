@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "store/file_hash.h"
 #include "target_model/checkpoint.h"
+#include "target_model/end_tokens.h"
 #include "target_model/gguf.h"
 
 namespace draftlab {
@@ -39,12 +40,18 @@ class GgufWeights : public WeightSource {
   GgufWeights(std::shared_ptr<GgufFile> file, const TransformerConfig& config)
       : file_(std::move(file)), architecture_(config.architecture), head_dim_(config.head_dim) {}
 
-  void read(const std::string& name, const std::vector<int64_t>& shape, float* out) override {
+  void require(const std::string& name, const std::vector<int64_t>& shape) const override {
     const std::string own_name = gguf_name(name);
-    const GgufTensor& tensor = file_->tensor(own_name);
-    const std::string where = file_->file().string() + ": " + own_name;
-    if (tensor.shape != shape) throw Error(where, "has another shape than its metadata say");
-    dequantise(tensor, where, out);
+    if (file_->tensor(own_name).shape != shape) {
+      throw Error(file_->file().string() + ": " + own_name,
+                  "has another shape than its metadata say");
+    }
+  }
+
+  void read(const std::string& name, const std::vector<int64_t>& shape, float* out) override {
+    require(name, shape);
+    const std::string own_name = gguf_name(name);
+    dequantise(file_->tensor(own_name), file_->file().string() + ": " + own_name, out);
     read_.insert(own_name);
     if (architecture_ == "llama" &&
         (name.ends_with("q_proj.weight") || name.ends_with("k_proj.weight"))) {
@@ -93,10 +100,7 @@ TransformerConfig read_config(const GgufFile& file) {
   c.hidden_size = file.integer(key("embedding_length"));
   c.heads = file.integer(key("attention.head_count"));
   c.kv_heads = file.integer(key("attention.head_count_kv"), c.heads);
-  if (c.layers < 1 || c.hidden_size < 1 || c.kv_heads < 1 || c.heads % c.kv_heads != 0) {
-    throw Error(file.file().string(), "has impossible sizes in its metadata");
-  }
-  c.head_dim = file.integer(key("attention.key_length"), c.hidden_size / c.heads);
+  c.head_dim = file.integer(key("attention.key_length"), c.heads > 0 ? c.hidden_size / c.heads : 0);
   c.intermediate_size = file.integer(key("feed_forward_length"));
   c.context_length = file.integer(key("context_length"));
   c.rms_norm_eps = file.number(key("attention.layer_norm_rms_epsilon"));
@@ -109,13 +113,14 @@ TransformerConfig read_config(const GgufFile& file) {
     }
   }
   if (file.integer(key("attention.value_length"), c.head_dim) != c.head_dim ||
-      file.integer(key("rope.dimension_count"), c.head_dim) != c.head_dim || c.head_dim % 2 != 0) {
+      file.integer(key("rope.dimension_count"), c.head_dim) != c.head_dim) {
     throw Error(file.file().string(), "rotates only a part of each head, which is not supported");
   }
-  c.vocab_size = file.tensor("token_embd.weight").shape.at(0);
+  const std::vector<int64_t>& embedding = file.tensor("token_embd.weight").shape;
+  c.vocab_size = embedding.empty() ? 0 : embedding[0];
   c.tied = !file.tensors().contains("output.weight");
-  if (file.has("tokenizer.ggml.eos_token_id"))
-    c.end_token_ids = {file.integer("tokenizer.ggml.eos_token_id")};
+  check_config(c, file.file().string());
+  c.end_token_ids = end_tokens(file, c.vocab_size);
   return c;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "target_model/checkpoint.h"
+#include "target_model/end_tokens.h"
 
 namespace draftlab {
 namespace {
@@ -203,6 +204,59 @@ TEST_F(Gguf, BrokenHeadersAreRefusedWithTheirReason) {
       "twice");
 }
 
+// Sizes of a model that no file has: found before a division, an allocation or a copy by them.
+TEST_F(Gguf, ImpossibleSizesAreRefusedByNameBeforeTheyAreUsed) {
+  const auto open = [&](const std::string& changed, int64_t value,
+                        const std::vector<uint64_t>& embedding = {8, 16}) {
+    GgufBuilder b;
+    b.header(1, 9).entry("general.architecture", "llama");
+    for (const auto& [key, usual] : std::map<std::string, int64_t>{{"block_count", 1},
+                                                                   {"embedding_length", 8},
+                                                                   {"attention.head_count", 2},
+                                                                   {"attention.head_count_kv", 1},
+                                                                   {"feed_forward_length", 12},
+                                                                   {"context_length", 64},
+                                                                   {"attention.key_length", 4}}) {
+      b.text("llama." + key).raw(uint32_t{11}).raw(key == changed ? value : usual);
+    }
+    b.text("llama.attention.layer_norm_rms_epsilon").raw(uint32_t{6}).raw(1e-5f);
+    b.tensor("token_embd.weight", embedding, 0, 0).data(std::string(4 * 8 * 16, '\0'));
+    write(b.bytes());
+    open_target({"gguf", folder_ / "x.gguf"});
+  };
+  const auto expect_refused = [&](const std::string& key, int64_t value, const std::string& what) {
+    EXPECT_THAT([&] { open(key, value); },
+                ThrowsMessage<Error>(AllOf(HasSubstr("x.gguf"), HasSubstr(what))))
+        << key << " " << value;
+  };
+  for (const int64_t value : {int64_t{0}, int64_t{-2}, int64_t{1} << 31, int64_t{1} << 62}) {
+    expect_refused("attention.head_count", value, "number of heads: must lie between");
+    expect_refused("attention.head_count_kv", value, "key and value heads: must lie between");
+    expect_refused("block_count", value, "number of layers: must lie between");
+    expect_refused("embedding_length", value, "hidden size: must lie between");
+    expect_refused("feed_forward_length", value, "intermediate size: must lie between");
+    expect_refused("context_length", value, "context length: must lie between");
+    expect_refused("attention.key_length", value, "head_dim: must lie between");
+  }
+  expect_refused("attention.key_length", -16, "head_dim: must lie between");
+  expect_refused("attention.key_length", 3, "head_dim must be even");
+  expect_refused("attention.head_count_kv", 3, "must be a multiple");
+  expect_refused("embedding_length", 16, "token_embd.weight: has another shape");
+  expect_refused("", 0, "has no tensor 'blk.0.attn_q.weight'");
+  EXPECT_THAT([&] { open("", 0, {}); },
+              ThrowsMessage<Error>(HasSubstr("vocabulary: must lie between")));
+}
+
+TEST_F(Gguf, EveryEndOfATurnCounts) {
+  GgufBuilder b;
+  b.header(0, 3).entry("tokenizer.ggml.eos_token_id", 2).entry("tokenizer.ggml.eot_token_id", 7);
+  b.entry("tokenizer.ggml.eom_token_id", 2);
+  const GgufFile file(write(b.data("").bytes()));
+  EXPECT_THAT(end_tokens(file, 8), ::testing::ElementsAre(2, 7));
+  EXPECT_THAT([&] { end_tokens(file, 7); },
+              ThrowsMessage<Error>(HasSubstr("eot_token_id: must lie between 0 and 6")));
+}
+
 TEST_F(Gguf, ModelsThatAreNotSupportedAreRefusedByName) {
   const auto llama = [](const std::string& architecture) {
     GgufBuilder b;
@@ -211,7 +265,7 @@ TEST_F(Gguf, ModelsThatAreNotSupportedAreRefusedByName) {
                             "feed_forward_length", "context_length"}) {
       b.entry(architecture + "." + key, 4);
     }
-    b.entry(architecture + ".rope.dimension_count", 1);
+    b.entry(architecture + ".rope.dimension_count", 2);
     b.text(architecture + ".attention.layer_norm_rms_epsilon").raw(uint32_t{6}).raw(1e-5f);
     return b;
   };

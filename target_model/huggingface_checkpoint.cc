@@ -1,5 +1,6 @@
 #include <c10/util/Half.h>
 
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <set>
@@ -9,6 +10,7 @@
 #include "store/file_hash.h"
 #include "store/safetensors.h"
 #include "target_model/checkpoint.h"
+#include "target_model/end_tokens.h"
 
 namespace draftlab {
 namespace {
@@ -39,8 +41,9 @@ void to_float32(const SafetensorsEntry& entry, const std::string& where, float* 
 
 class HuggingFaceWeights : public WeightSource {
  public:
-  HuggingFaceWeights(const fs::path& folder, const std::vector<fs::path>& files, bool tied)
-      : folder_(folder), tied_(tied) {
+  HuggingFaceWeights(const fs::path& folder, const std::vector<fs::path>& files,
+                     const TransformerConfig& config)
+      : folder_(folder), tied_(config.tied), rope_theta_(config.rope_theta) {
     for (const fs::path& file : files) {
       files_.push_back(std::make_unique<SafetensorsFile>(file));
       for (const auto& [name, entry] : files_.back()->tensors()) {
@@ -51,22 +54,20 @@ class HuggingFaceWeights : public WeightSource {
     }
   }
 
+  void require(const std::string& name, const std::vector<int64_t>& shape) const override {
+    if (entry_of(name).shape != shape)
+      throw Error(where(name), "has another shape than config.json says");
+  }
+
   void read(const std::string& name, const std::vector<int64_t>& shape, float* out) override {
-    const auto found = tensors_.find(name);
-    if (found == tensors_.end()) throw Error(folder_.string(), "has no tensor '" + name + "'");
-    const auto& [file, entry] = found->second;
-    const std::string where = file->file().string() + ": " + name;
-    if (entry->shape != shape) throw Error(where, "has another shape than config.json says");
-    to_float32(*entry, where, out);
+    require(name, shape);
+    to_float32(entry_of(name), where(name), out);
     read_.insert(name);
   }
 
   void finish() override {
     for (const auto& [name, place] : tensors_) {
-      // Old exports carry the rotation's constants, and tied ones sometimes the head again.
-      if (read_.contains(name) || name.ends_with("rotary_emb.inv_freq") ||
-          (tied_ && name == "lm_head.weight"))
-        continue;
+      if (read_.contains(name) || is_redundant(name)) continue;
       throw Error(
           place.first->file().string() + ": " + name,
           "belongs to no model that is supported here; config.json may name another architecture");
@@ -74,8 +75,44 @@ class HuggingFaceWeights : public WeightSource {
   }
 
  private:
+  std::string where(const std::string& name) const {
+    return tensors_.at(name).first->file().string() + ": " + name;
+  }
+  const SafetensorsEntry& entry_of(const std::string& name) const {
+    const auto found = tensors_.find(name);
+    if (found == tensors_.end()) throw Error(folder_.string(), "has no tensor '" + name + "'");
+    return *found->second.second;
+  }
+
+  // What says nothing that we do not know: old exports carry the rotation's constants, and tied
+  // ones sometimes the head again.
+  bool is_redundant(const std::string& name) const {
+    const SafetensorsEntry& entry = entry_of(name);
+    if (tied_ && name == "lm_head.weight") {
+      const SafetensorsEntry& embedding = entry_of("model.embed_tokens.weight");
+      if (entry.dtype == embedding.dtype && entry.bytes == embedding.bytes) return true;
+      throw Error(where(name),
+                  "differs from the embedding, but tie_word_embeddings in config.json says that "
+                  "the embedding is the head; set it to false to use this one, or remove it");
+    }
+    return name.ends_with("rotary_emb.inv_freq") && entry.dtype == "F32" && is_rotation(entry);
+  }
+
+  // theta^(-2i/d), to the float32 that some exports computed it in.
+  bool is_rotation(const SafetensorsEntry& entry) const {
+    std::vector<float> values(entry.bytes.size() / sizeof(float));
+    std::memcpy(values.data(), entry.bytes.data(), values.size() * sizeof(float));
+    for (size_t i = 0; i < values.size(); ++i) {
+      const double expected =
+          std::pow(rope_theta_, -static_cast<double>(i) / static_cast<double>(values.size()));
+      if (!(std::abs(values[i] - expected) <= 1e-4 * expected)) return false;
+    }
+    return true;
+  }
+
   fs::path folder_;
   bool tied_;
+  double rope_theta_;
   std::vector<std::unique_ptr<SafetensorsFile>> files_;
   std::map<std::string, std::pair<const SafetensorsFile*, const SafetensorsEntry*>> tensors_;
   std::set<std::string> read_;
@@ -120,25 +157,16 @@ TransformerConfig read_config(const fs::path& file) {
   c.heads = fields.integer("num_attention_heads");
   c.kv_heads =
       optional(config, "num_key_value_heads") ? fields.integer("num_key_value_heads") : c.heads;
-  require_at_least(c.layers, 1, fields.where("num_hidden_layers"));
-  require_at_least(c.hidden_size, 1, fields.where("hidden_size"));
-  require_at_least(c.kv_heads, 1, fields.where("num_key_value_heads"));
-  if (c.heads < 1 || c.heads % c.kv_heads != 0) {
-    throw Error(fields.where("num_attention_heads"), "must be a multiple of num_key_value_heads");
-  }
-  c.head_dim = optional(config, "head_dim") ? fields.integer("head_dim") : c.hidden_size / c.heads;
-  if (c.head_dim < 2 || c.head_dim % 2 != 0)
-    throw Error(fields.where("head_dim"), "must be even and above 0");
+  c.head_dim = optional(config, "head_dim") ? fields.integer("head_dim")
+               : c.heads > 0                ? c.hidden_size / c.heads
+                                            : 0;
   c.intermediate_size = fields.integer("intermediate_size");
   c.vocab_size = fields.integer("vocab_size");
   c.context_length = fields.integer("max_position_embeddings");
   c.rms_norm_eps = fields.number("rms_norm_eps", 1e-6);
   c.rope_theta = read_rope_theta(config, fields, where);
   c.tied = fields.boolean("tie_word_embeddings", false);
-  if (const Json* end = optional(config, "eos_token_id")) {
-    c.end_token_ids = end->is_array() ? fields.integers("eos_token_id")
-                                      : std::vector{fields.integer("eos_token_id")};
-  }
+  check_config(c, where);
 
   refuse_unless(fields.text("hidden_act", "silu") == "silu", where, "hidden_act");
   refuse_unless(!fields.boolean("use_sliding_window", false), where, "use_sliding_window");
@@ -183,10 +211,16 @@ TargetCheckpoint open_huggingface(const fs::path& path) {
   checkpoint.file = folder;
   checkpoint.config = read_config(folder / "config.json");
   const std::vector<fs::path> files = weight_files(folder);
+  const TransformerConfig& config = checkpoint.config;
+  checkpoint.config.end_token_ids = end_tokens(folder, config.vocab_size);
   JsonObject hashes{{"config.json", sha256_once(folder / "config.json")}};
+  // Ends that another file adds are as much of the model's identity as those of config.json.
+  if (config.end_token_ids != end_tokens_of_config(folder, config.vocab_size)) {
+    hashes["end_token_ids"] = JsonArray(config.end_token_ids.begin(), config.end_token_ids.end());
+  }
   for (const fs::path& file : files) hashes[file.filename().string()] = sha256_once(file);
   checkpoint.sha256 = sha256_hex(canonical(hashes));
-  checkpoint.weights = std::make_unique<HuggingFaceWeights>(folder, files, checkpoint.config.tied);
+  checkpoint.weights = std::make_unique<HuggingFaceWeights>(folder, files, config);
   return checkpoint;
 }
 

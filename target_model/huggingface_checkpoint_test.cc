@@ -150,6 +150,58 @@ TEST_F(HuggingFace, RopeMayBeNestedAndSayDefault) {
   EXPECT_EQ(open_huggingface(folder_).config.rope_theta, 777);
 }
 
+TEST_F(HuggingFace, ATurnEndsWhereAnyFileOfTheModelSaysSo) {
+  fs::copy(kTiny / "hf", folder_,
+           fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+  const TargetCheckpoint before = open_huggingface(folder_);
+  const auto ends = [&] { return open_huggingface(folder_).config.end_token_ids; };
+  const std::vector<int64_t> own = before.config.end_token_ids;
+  ASSERT_THAT(own, ::testing::ElementsAre(2));
+  replace_file(folder_ / "generation_config.json", R"({"eos_token_id": [2, 9]})");
+  EXPECT_THAT(ends(), ::testing::ElementsAre(2, 9));
+  EXPECT_NE(open_huggingface(folder_).sha256, before.sha256) << "another end is another target";
+  replace_file(folder_ / "generation_config.json", R"({"eos_token_id": 2})");
+  EXPECT_EQ(open_huggingface(folder_).sha256, before.sha256);
+  replace_file(folder_ / "tokenizer_config.json", R"({"eos_token": {"content": "<end>"}})");
+  EXPECT_EQ(ends(), own) << "no file gives its id";
+  replace_file(folder_ / "tokenizer.json", R"({"added_tokens": [{"id": 5, "content": "<end>"}]})");
+  EXPECT_THAT(ends(), ::testing::ElementsAre(2, 5));
+  replace_file(folder_ / "tokenizer_config.json",
+               R"({"added_tokens_decoder": {"6": {"content": "</s>"}}, "eos_token": "</s>"})");
+  EXPECT_THAT(ends(), ::testing::ElementsAre(2, 6));
+  replace_file(folder_ / "generation_config.json", R"({"eos_token_id": 4096})");
+  EXPECT_THAT([&] { ends(); },
+              ThrowsMessage<Error>(HasSubstr("generation_config.json: eos_token_id: must lie")));
+}
+
+TEST_F(HuggingFace, ATensorIsLeftOutOnlyWhereItSaysNothingNew) {
+  const SafetensorsFile tiny(kTiny / "hf/model.safetensors");
+  fs::copy(kTiny / "hf/config.json", folder_ / "config.json");
+  std::map<std::string, SafetensorsEntry> tensors = tiny.tensors();
+  const auto write = [&] {
+    replace_file(folder_ / "model.safetensors", safetensors_bytes(tensors, tiny.metadata()));
+  };
+  tensors["lm_head.weight"] = tensors.at("model.embed_tokens.weight");
+  write();
+  EXPECT_NO_THROW(load(folder_)) << "the embedding again";
+  std::string other(tensors.at("lm_head.weight").bytes);
+  other[5] ^= 1;
+  tensors["lm_head.weight"].bytes = other;
+  write();
+  EXPECT_THAT([&] { load(folder_); },
+              ThrowsMessage<Error>(HasSubstr("lm_head.weight: differs from the embedding")));
+  tensors.erase("lm_head.weight");
+  const std::vector<float> rotation = {1, 0.01f}, wrong = {1, 0.02f};
+  const auto with = [&](const std::vector<float>& values) {
+    tensors["model.layers.0.self_attn.rotary_emb.inv_freq"] = {
+        "F32", {2}, {reinterpret_cast<const char*>(values.data()), 8}};
+    write();
+    load(folder_);
+  };
+  EXPECT_NO_THROW(with(rotation));
+  EXPECT_THAT([&] { with(wrong); }, ThrowsMessage<Error>(HasSubstr("rotary_emb.inv_freq")));
+}
+
 TEST_F(HuggingFace, WhatIsNotSupportedIsRefusedByName) {
   expect_refused("\"model_type\": \"llama\"", "\"model_type\": \"gemma3\"",
                  "model_type: 'gemma3' is not known");
