@@ -52,6 +52,16 @@ void stop_on_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+// A file that we map was cut short. Only what a handler may do: the runner tells the line.
+void tell_cut_file(int) {
+  constexpr char kText[] =
+      "draftlab-worker: a file of the store or the target was cut short while it was in use; put "
+      "it "
+      "back and resume\n";
+  if (::write(STDERR_FILENO, kText, sizeof kText - 1) < 0) ::_exit(2);
+  ::_exit(1);
+}
+
 // The runner holds the lock of a worker that it starts; by hand we are our own runner.
 std::optional<WorkerLock> own_lock(const SegmentFolder& folder) {
   if (std::getenv("DRAFTLAB_RUNNER") != nullptr) return std::nullopt;
@@ -83,6 +93,7 @@ int time(const std::filesystem::path& task_file) {
 
 int run(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
+  std::signal(SIGBUS, tell_cut_file);
   if (command == "--version") {
     std::cout << "draftlab-worker " << build_version() << " (" << build_commit() << ")\n";
     return 0;

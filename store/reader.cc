@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 #include "store/file_hash.h"
+#include "store/file_state.h"
+#include "store/record_check.h"
 #include "store/safetensors.h"
 #include "store/shard.h"
 
@@ -12,14 +14,15 @@ namespace fs = std::filesystem;
 struct StoreReader::Shard {
   const ShardEntry* entry;
   int64_t first_record;  // index of its record 0 in the store
-  std::unique_ptr<SafetensorsFile> file;
+  std::unique_ptr<SafetensorsFile> file = nullptr;
+  FileState state = {};  // of that file, once it is open
 };
 
 StoreReader::StoreReader(const fs::path& folder)
     : folder_(folder), manifest_(read_manifest(folder)) {
   int64_t first = 0;
   for (const ShardEntry& entry : manifest_.shards) {
-    shards_.push_back(std::make_unique<Shard>(Shard{&entry, first, nullptr}));
+    shards_.push_back(std::make_unique<Shard>(Shard{&entry, first}));
     first += static_cast<int64_t>(entry.records.size());
   }
 }
@@ -37,26 +40,37 @@ StoreRecord StoreReader::record(int64_t index) {
   }
   Shard& shard = **found;
   if (!shard.file) {
-    const fs::path path = folder_ / shard.entry->file;
-    std::error_code code;
-    const auto size = static_cast<int64_t>(fs::file_size(path, code));
-    if (code)
-      throw Error(path.string(), "cannot be read: " + code.message() + "; build the store again");
-    if (size != shard.entry->bytes) {
-      throw Error(path.string(), "has " + std::to_string(size) + " bytes, the manifest says " +
-                                     std::to_string(shard.entry->bytes) +
-                                     "; build the store again");
-    }
-    auto file = std::make_unique<SafetensorsFile>(path);
-    if (sha256_once(path) != shard.entry->sha256) {
-      throw Error(
-          path.string(),
-          "its bytes are not those the manifest lists; `draftlab store verify` names the record");
-    }
-    shard.file = std::move(file);
+    open(shard);
+  } else if (const fs::path path = folder_ / shard.entry->file; file_state(path) != shard.state) {
+    throw Error(path.string(), "changed while it was in use; put the store back and resume");
   }
   const int64_t local = index - shard.first_record;
   return shard_record(*shard.file, local, shard.entry->records[local], row_widths(manifest_));
+}
+
+void StoreReader::open(Shard& shard) const {
+  const fs::path path = folder_ / shard.entry->file;
+  shard.state = file_state(path);
+  const auto size = static_cast<int64_t>(shard.state.size);
+  if (size != shard.entry->bytes) {
+    throw Error(path.string(), "has " + std::to_string(size) + " bytes, the manifest says " +
+                                   std::to_string(shard.entry->bytes) + "; build the store again");
+  }
+  auto file = std::make_unique<SafetensorsFile>(path);
+  if (sha256_once(path) != shard.entry->sha256) {
+    throw Error(
+        path.string(),
+        "its bytes are not those the manifest lists; `draftlab store verify` names the record");
+  }
+  for (size_t i = 0; i < shard.entry->records.size(); ++i) {
+    const RecordEntry& entry = shard.entry->records[i];
+    const auto faults = faults_of(
+        shard_record(*file, static_cast<int64_t>(i), entry, row_widths(manifest_)), manifest_);
+    if (faults.empty()) continue;
+    throw Error(path.string(), "record " + std::to_string(i) + " (" + entry.prompt_id +
+                                   "): " + faults[0] + "; build the store again");
+  }
+  shard.file = std::move(file);
 }
 
 }  // namespace draftlab

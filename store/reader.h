@@ -22,8 +22,9 @@ struct StoreRecord {
   std::span<const uint16_t> final_hidden = {};
 };
 
-// Reads a store by mapping its shards. The SHA-256 of a shard is checked when it is first touched,
-// once per process. Throws Error naming shard and record. Not thread-safe.
+// Reads a store by mapping its shards. The SHA-256 of a shard and the values of its records are
+// checked when it is first touched, once per process; after that, whether its file is still the
+// same, each time. Throws Error naming shard and record. Not thread-safe.
 class StoreReader {
  public:
   explicit StoreReader(const std::filesystem::path& folder);
@@ -35,6 +36,7 @@ class StoreReader {
 
  private:
   struct Shard;
+  void open(Shard& shard) const;
   std::filesystem::path folder_;
   StoreManifest manifest_;
   std::vector<std::unique_ptr<Shard>> shards_;

@@ -351,6 +351,10 @@ TEST_F(Store, ImpossibleContentsAreFoundWithTheirPosition) {
     });
     EXPECT_THAT(findings(),
                 ::testing::ElementsAre("shard_00001.safetensors, record 1: (p4) " + what));
+    StoreReader reader(folder_);
+    EXPECT_THAT([&] { reader.record(3); },
+                ThrowsMessage<Error>(AllOf(HasSubstr("record 1 (p4): " + what))))
+        << "nor is it read, in whatever record of the shard";
   };
   expect_found([](StoredSequence& s) { s.taps[3 * kTaps * kHidden + kHidden + 1] = 0x7fc0; },
                "a tap of layer 2 is not a finite number at position 3");
@@ -361,6 +365,21 @@ TEST_F(Store, ImpossibleContentsAreFoundWithTheirPosition) {
   expect_found([](StoredSequence& s) { s.target_argmax[2] = -1; },
                "target_argmax holds -1 at position 2, outside of the vocabulary of 50");
   expect_found([](StoredSequence& s) { s.loss_mask[4] = 0; }, "loss_mask is wrong at position 4");
+}
+
+TEST_F(Store, AFileThatChangesWhileItIsReadIsRefused) {
+  build();
+  for (const bool cut : {false, true}) {
+    StoreReader reader(folder_);
+    EXPECT_NO_THROW(reader.record(0));
+    const std::string bytes = read_file(shard(0));
+    std::ofstream(shard(0), std::ios::binary) << (cut ? bytes.substr(0, 100) : bytes);
+    EXPECT_THAT([&] { reader.record(1); },
+                ThrowsMessage<Error>(AllOf(HasSubstr("shard_00000.safetensors"),
+                                           HasSubstr("changed while it was in use"))));
+    replace_file(shard(0), bytes);
+    EXPECT_NO_THROW(StoreReader(folder_).record(1)) << "the same bytes again";
+  }
 }
 
 TEST_F(Store, ARecordOfAnotherLengthThanTheManifestSaysIsFound) {

@@ -1,19 +1,16 @@
 #include "store/verify.h"
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "store/manifest.h"
+#include "store/record_check.h"
 #include "store/shard.h"
 
 namespace draftlab {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_finite_bf16(uint16_t bits) { return (bits & 0x7f80) != 0x7f80; }
 
 class ShardVerifier {
  public:
@@ -93,36 +90,7 @@ class ShardVerifier {
       return add(i, error.what());
     }
     if (record_sha256(record) != expected.sha256) add(i, "its bytes changed");
-    check_ids(record.token_ids, "token_ids", i);
-    check_ids(record.target_argmax, "target_argmax", i);
-    for (int64_t s = 0; s < expected.length; ++s) {
-      if (record.loss_mask[s] != (s >= expected.prompt_length)) {
-        add(i, "loss_mask is wrong at position " + std::to_string(s));
-        break;
-      }
-    }
-    for (size_t j = 0; j < record.taps.size(); ++j) {
-      if (is_finite_bf16(record.taps[j])) continue;
-      const size_t tap = j / manifest_.hidden_size;
-      add(i, "a tap of layer " + std::to_string(manifest_.taps[tap % manifest_.taps.size()]) +
-                 " is not a finite number at position " +
-                 std::to_string(tap / manifest_.taps.size()));
-      break;
-    }
-    const auto broken = std::ranges::find_if_not(record.final_hidden, is_finite_bf16);
-    if (broken != record.final_hidden.end()) {
-      add(i, "the final hidden state is not a finite number at position " +
-                 std::to_string((broken - record.final_hidden.begin()) / manifest_.hidden_size));
-    }
-  }
-
-  void check_ids(std::span<const int32_t> ids, const char* what, int64_t record) {
-    for (size_t s = 0; s < ids.size(); ++s) {
-      if (ids[s] >= 0 && ids[s] < manifest_.vocab_size) continue;
-      return add(record, std::string(what) + " holds " + std::to_string(ids[s]) + " at position " +
-                             std::to_string(s) + ", outside of the vocabulary of " +
-                             std::to_string(manifest_.vocab_size));
-    }
+    for (const std::string& fault : faults_of(record, manifest_)) add(i, fault);
   }
 
   const StoreManifest& manifest_;
