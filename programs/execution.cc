@@ -155,13 +155,14 @@ int execute_and_report(const RunFolder& folder, PlanRecord plan, std::optional<i
       execution = Execution::kInterrupted;
     more = execution == Execution::kFinished && begin_next_phase(folder, plan);
   } while (more);
-  if (execution == Execution::kFinished && !probe_timings(folder, plan, std::cout))
-    execution = Execution::kInterrupted;
-  if (execution == Execution::kInterrupted)
-    std::cout << "interrupted; go on with: draftlab resume " << folder.root().string() << std::endl;
+  const bool timed = execution != Execution::kFinished || probe_timings(folder, plan, std::cout);
+  if (execution == Execution::kInterrupted || !timed) {
+    std::cout << "interrupted; " << (timed ? "go on with: " : "what is not timed yet will be by: ")
+              << "draftlab resume " << folder.root().string() << std::endl;
+  }
   write_report(folder);
   std::cout << "report: " << folder.report_page().string() << std::endl;
-  if (execution == Execution::kFinished) return 0;
+  if (execution == Execution::kFinished) return timed ? 0 : 1;
   std::cout << "not every run is done: draftlab status " << folder.root().string() << std::endl;
   return 1;
 }
