@@ -190,6 +190,25 @@ std::string tie_sentence(const Study& study) {
          (arms.size() == 1 ? "it is" : "they are") + " shown at a good one.";
 }
 
+// Runs that diverged at what is shown of each arm, the chosen setting or all of them; "" where none
+// did. No mean holds them, so that an arm looks as good as its luckier seeds.
+std::string divergence_sentence(const Summary& summary) {
+  std::vector<std::string> parts;
+  for (const Arm& arm : summary.arms) {
+    int64_t diverged = 0, runs = 0;
+    for (const Setting& setting : arm.settings) {
+      if (arm.chosen() != nullptr && arm.chosen() != &setting) continue;
+      diverged += setting.diverged;
+      runs += static_cast<int64_t>(setting.runs.size());
+    }
+    if (diverged == 0) continue;
+    parts.push_back(std::to_string(diverged) + " of " + counted(runs, "run") + " of " + arm.name +
+                    (arm.chosen() == nullptr ? ", which therefore has no number" : ""));
+  }
+  if (parts.empty()) return "";
+  return "Diverged: " + listed(parts) + ". The means are of the others.";
+}
+
 // What each arm trains on, where that differs; else "".
 std::string losses_sentence(const Study& study) {
   std::vector<std::pair<std::string, std::vector<std::string>>> arms_of;  // by loss
@@ -223,6 +242,8 @@ std::vector<Statement> answer(const Study& study) {
     statements.push_back(
         {topic + " at equal seconds", measure_sentence(study, measure, View::kEqualSeconds, told)});
   }
+  if (const std::string text = divergence_sentence(summary); !text.empty())
+    statements.push_back({"Divergence", text});
   if (const std::string text = tie_sentence(study); !text.empty())
     statements.push_back({"Choice of settings", text});
   if (!study.plan.target.metric.empty()) {

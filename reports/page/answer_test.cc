@@ -99,6 +99,20 @@ TEST_F(AnswerTest, RanksNoArmWithoutANumber) {
       "has a number.");
 }
 
+TEST_F(AnswerTest, NamesEveryArmThatDivergedAndHowOften) {
+  EXPECT_EQ(sentence(study(), "Divergence"), "(no such topic)");
+  std::vector<SyntheticEnd> ends;
+  for (double rate : sweep_.arms[1].rates)
+    ends.push_back({synthetic_run("Muon", rate, 2), "diverged", "loss is NaN at step 61"});
+  for (double rate : sweep_.arms[0].rates) {
+    for (int64_t seed : {1, 2, 3})
+      ends.push_back({synthetic_run("AdamW", rate, seed), "diverged", "loss is NaN at step 61"});
+  }
+  EXPECT_EQ(sentence(study(ends), "Divergence"),
+            "Diverged: 9 of 9 runs of AdamW, which therefore has no number; 1 of 3 runs of Muon. The "
+            "means are of the others.");
+}
+
 TEST_F(AnswerTest, NamesNoWinnerFromFewerThanThreeSeeds) {
   for (int64_t seeds : {2, 1}) {
     std::filesystem::remove_all(root_);

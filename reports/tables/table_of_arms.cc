@@ -26,6 +26,17 @@ Column of_setting(std::string name, Get get) {
           }};
 }
 
+// A number of runs, of all settings where none is shown: an arm that never finished has some too.
+template <typename Get>
+Column counted_runs(std::string name, Get get) {
+  return {std::move(name), [get](const Shown& row) {
+            if (row.setting != nullptr) return get(*row.setting);
+            int64_t sum = 0;
+            for (const Setting& setting : row.arm->settings) sum += get(setting);
+            return sum;
+          }};
+}
+
 template <typename Get>
 Column of_acceptance(std::string name, Get get) {
   return {std::move(name), [get](const Shown& row) -> std::optional<double> {
@@ -83,8 +94,8 @@ void add_prompts(Columns& columns) {
 // Time to the target, and how many times less than the reference.
 void add_target(const Summary& summary, Columns& columns) {
   columns.push_back(
-      of_setting("target_reached", [](const Setting& s) { return s.target.reached; }));
-  columns.push_back(of_setting("target_runs", [](const Setting& s) { return s.target.of; }));
+      counted_runs("target_reached", [](const Setting& s) { return s.target.reached; }));
+  columns.push_back(counted_runs("target_runs", [](const Setting& s) { return s.target.of; }));
   const Setting* reference =
       summary.arms.empty() ? nullptr : summary.arms[summary.reference].chosen();
   const std::pair<std::string, Clock> clocks[] = {
@@ -171,9 +182,9 @@ std::string arms_csv(const Study& study) {
       {"optimizer", [](const Shown& row) { return example_run(*row.arm).optimizer.kind; }},
       of_setting("setting", [](const Setting& s) { return s.label; }),
       of_setting("learning_rate", [](const Setting& s) { return s.optimizer.learning_rate(); }),
-      of_setting("n", [](const Setting& s) { return static_cast<int64_t>(s.finished.size()); }),
-      of_setting("runs", [](const Setting& s) { return static_cast<int64_t>(s.runs.size()); }),
-      of_setting("diverged", [](const Setting& s) { return s.diverged; }),
+      counted_runs("n", [](const Setting& s) { return static_cast<int64_t>(s.finished.size()); }),
+      counted_runs("runs", [](const Setting& s) { return static_cast<int64_t>(s.runs.size()); }),
+      counted_runs("diverged", [](const Setting& s) { return s.diverged; }),
       of_setting("steps",
                  [](const Setting& s) { return s.finished.front()->config.training.steps; }),
   };

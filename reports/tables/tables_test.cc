@@ -200,17 +200,20 @@ TEST_F(StudyTablesTest, ArmsHaveTheNumbersOfTheirShownSetting) {
   }
 }
 
-TEST_F(StudyTablesTest, AnArmWithoutAFinishedRunHasARowWithoutNumbers) {
+TEST_F(StudyTablesTest, AnArmWithoutAFinishedRunHasARowWithItsCountsAndNoMeans) {
   std::vector<SyntheticEnd> ends;
   for (double rate : {5e-3, 1e-2, 2e-2}) {
     for (int64_t seed : {1, 2, 3})
-      ends.push_back({synthetic_run("Muon", rate, seed), "failed", ""});
+      ends.push_back({synthetic_run("Muon", rate, seed), seed == 1 ? "failed" : "diverged", ""});
   }
   std::vector<Row> rows = read_csv(arms_csv(load(ends)));
   ASSERT_THAT(rows, SizeIs(4));
   EXPECT_EQ(rows[1]["arm"], "Muon");
-  for (const char* column :
-       {"setting", "n", "val_loss", "pooled", "steps_speedup", "train_seconds"})
+  EXPECT_EQ(rows[1]["n"], "0");
+  EXPECT_EQ(rows[1]["runs"], "9");
+  EXPECT_EQ(rows[1]["diverged"], "6");
+  EXPECT_EQ(rows[1]["target_reached"], "0");
+  for (const char* column : {"setting", "val_loss", "pooled", "steps_speedup", "train_seconds"})
     EXPECT_EQ(rows[1][column], "") << column;
 }
 
