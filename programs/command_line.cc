@@ -35,6 +35,14 @@ void CommandLine::option(const std::string& name, const std::string& value,
   valued_.push_back(name);
 }
 
+void CommandLine::options(const std::string& name, const std::string& value,
+                          const std::string& meaning) {
+  shown_.add_options()(name.c_str(),
+                       po::value<std::vector<std::string>>()->composing()->value_name(value),
+                       meaning.c_str());
+  options_.push_back("--" + name);
+}
+
 void CommandLine::flag(const std::string& name, const std::string& meaning) {
   shown_.add_options()(name.c_str(), meaning.c_str());
   options_.push_back("--" + name);
@@ -81,7 +89,7 @@ std::string CommandLine::text(const std::string& name) const {
 }
 
 std::vector<std::string> CommandLine::texts(const std::string& name) const {
-  return values_[name].as<std::vector<std::string>>();
+  return given(name) ? values_[name].as<std::vector<std::string>>() : std::vector<std::string>();
 }
 
 std::optional<std::string> CommandLine::optional_text(const std::string& name) const {

@@ -29,13 +29,16 @@ class CommandLine {
   void argument(const std::string& name);   // positional, required
   void arguments(const std::string& name);  // all that follow, at least one
   void option(const std::string& name, const std::string& value, const std::string& meaning);
+  // One that may be given several times; texts() has them all.
+  void options(const std::string& name, const std::string& value, const std::string& meaning);
   void flag(const std::string& name, const std::string& meaning);
 
   // Prints the help and returns false where --help is given. Throws UsageError.
   bool parse(const std::vector<std::string>& words);
 
-  std::string text(const std::string& name) const;                // REQUIRES: an argument, or given
-  std::vector<std::string> texts(const std::string& name) const;  // REQUIRES: arguments
+  std::string text(const std::string& name) const;  // REQUIRES: an argument, or given
+  // Of arguments and of options that may be repeated; none where they are not given.
+  std::vector<std::string> texts(const std::string& name) const;
   std::optional<std::string> optional_text(const std::string& name) const;
   bool given(const std::string& name) const { return values_.count(name) > 0; }
   std::optional<int64_t> whole_number(const std::string& name, int64_t low, int64_t high) const;

@@ -20,7 +20,8 @@ namespace draftlab {
 namespace {
 
 constexpr char kHelp[] =
-    "usage: draftlab plan SWEEP.json [--out DIR] [--store DIR] [--jobs N] [--json]\n\n"
+    "usage: draftlab plan SWEEP.json [--out DIR] [--store DIR] [--jobs N]\n"
+    "                     [--set PATH=VALUE]... [--json]\n\n"
     "Shows what a sweep file would run, and runs and writes nothing.\n\n"
     "  draftlab plan sweeps/quick.json\n"
     "  draftlab plan sweeps/quick.json --out runs/quick   time from what has run there already\n"
@@ -159,6 +160,10 @@ int plan_command(const Words& words) {
   line_of.option("out", "DIR", "the folder it would run in: its free space, what has run there");
   line_of.option("store", "DIR",
                  "where the store lies or would be built; default: DIR/store of --out");
+  line_of.options(
+      "set", "PATH=VALUE",
+      "changes a key of the sweep, as training.steps=100 or arms[Muon].optimizer.momentum=0.9; "
+      "may be repeated");
   line_of.option("jobs", "N",
                  "workers at once, for the time; default: cores / threads of a worker");
   line_of.flag("json", "print the whole plan, every value resolved, as JSON");
@@ -166,7 +171,7 @@ int plan_command(const Words& words) {
   const auto out = line_of.optional_text("out");
   const RunFolder folder(out.value_or("OUT"));
   if (out) require_writable(folder.root());
-  const Sweep sweep = read_sweep(line_of.text("SWEEP.json"));
+  const Sweep sweep = read_sweep(line_of.text("SWEEP.json"), line_of.texts("set"));
   const SweepStore store = find_store(sweep, folder.store(), line_of.optional_text("store"));
   const PlanRecord plan = make_plan(sweep, store.planned);
   const PlanRecord all = with_final_runs(plan, sweep, store);
@@ -182,6 +187,7 @@ int plan_command(const Words& words) {
   const auto arms = static_cast<int64_t>(sweep.arms.size()),
              seeds = static_cast<int64_t>(sweep.seeds.size());
   line("sweep", printable(plan.name) + " (" + printable(plan.sweep_file) + ")");
+  for (const std::string& change : plan.changes) line("set", printable(change));
   line("runs", grouped(static_cast<int64_t>(all.runs.size())) + ": " + counted(arms, "arm") + ", " +
                    counted(seeds, "seed"));
   if (sweep.tuning) line("tuning", tuning_text(sweep, plan));

@@ -7,6 +7,7 @@
 #include "programs/execution.h"
 #include "programs/other_builds.h"
 #include "runner/difference.h"
+#include "runner/sweep_changes.h"
 #include "store/manifest.h"
 
 namespace draftlab {
@@ -27,7 +28,8 @@ void tell_changes(const PlanRecord& plan) {
   if (!fs::exists(plan.sweep_file)) return;
   std::string changes;
   try {
-    changes = text_of(find_differences(plan.sweep, read_json(plan.sweep_file)));
+    changes = text_of(
+        find_differences(plan.sweep, with_changes(read_json(plan.sweep_file), plan.changes)));
   } catch (const Error& error) {
     changes = "  it cannot be read: " + std::string(error.what()) + "\n";
   }

@@ -19,7 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kHelp[] =
-    "usage: draftlab run SWEEP.json --out DIR [--jobs N] [--store DIR] [--again]\n\n"
+    "usage: draftlab run SWEEP.json --out DIR [--jobs N] [--store DIR]\n"
+    "                    [--set PATH=VALUE]... [--again]\n\n"
     "Builds the store if it is not there, freezes the plan in DIR/plan.json, runs it, and writes\n"
     "DIR/report/index.html. The same command again goes on where it stopped; what is done is "
     "kept; --again trains anew what another build of draftlab has done.\n"
@@ -50,6 +51,10 @@ int run_command(const Words& words) {
   CommandLine line(kHelp);
   line.argument("SWEEP.json");
   line.option("out", "DIR", "the folder of the results; made if it is not there");
+  line.options(
+      "set", "PATH=VALUE",
+      "changes a key of the sweep, as training.steps=100 or arms[Muon].optimizer.momentum=0.9; "
+      "may be repeated");
   line.option("jobs", "N",
               "workers at once; never changes a result; default: cores / threads of a worker");
   line.option("store", "DIR", "where the store lies or is built; default: DIR/store");
@@ -61,7 +66,7 @@ int run_command(const Words& words) {
   // All that can be wrong with the sweep is found before anything is written.
   const RunFolder folder(line.text("out"));
   require_writable(folder.root());
-  const Sweep sweep = read_sweep(line.text("SWEEP.json"));
+  const Sweep sweep = read_sweep(line.text("SWEEP.json"), line.texts("set"));
   const auto chosen_store = line.optional_text("store");
   SweepStore store = find_store(sweep, folder.store(), chosen_store);
   PlanRecord plan = make_plan(sweep, store.planned);

@@ -25,7 +25,9 @@ int status_command(const Words& words) {
   if (!line.parse(words)) return 0;
   const RunFolder folder(line.text("DIR"));
   std::string broken;
-  std::cout << text_of(read_status(folder, read_plan(folder, broken)));
+  const PlanRecord plan = read_plan(folder, broken);
+  std::cout << text_of(read_status(folder, plan));
+  for (const std::string& change : plan.changes) std::cout << "set " << printable(change) << "\n";
   if (broken.empty()) return 0;
   std::cout << "a later phase cannot be read, and its runs are not shown: " << printable(broken)
             << "\n";

@@ -196,6 +196,7 @@ JsonObject to_json(const PlanRecord& plan) {
       {"notices", strings(plan.notices)},
       {"runs", to_json(plan.runs)},
       {"segments", to_json(plan.segments)}};
+  if (!plan.changes.empty()) object["changes"] = strings(plan.changes);
   if (plan.store_facts) object["store_facts"] = to_json(*plan.store_facts);
   return object;
 }
@@ -214,6 +215,7 @@ PlanRecord read_first_phase(const RunFolder& folder) {
   plan.name = fields.text("name");
   plan.sweep_file = fields.text("sweep_file");
   plan.sweep = fields.any("sweep");
+  if (fields.has("changes")) plan.changes = fields.texts("changes");
   plan.store = fields.any("store");
   plan.store_folder = fields.text("store_folder");
   plan.store_hash = fields.text("store_hash");

@@ -69,7 +69,8 @@ std::optional<Choice> choice_of(const std::vector<TrialScore>& trials, const std
 struct PlanRecord {
   std::string name;                    // of the sweep
   std::string sweep_file;              // where it came from
-  Json sweep;                          // its content as read
+  Json sweep;                          // its content as read, with the changes made
+  std::vector<std::string> changes;    // of the command line, "training.steps=100"
   Json store;                          // the store's specification (or {"folder":...}) as read
   std::filesystem::path store_folder;  // absolute
   std::string store_hash;              // identity of the store; "" in a plan that is only shown

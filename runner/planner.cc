@@ -88,6 +88,7 @@ PlanRecord make_phase(const Sweep& sweep, const PlannedStore& store,
   PlanRecord plan;
   plan.name = sweep.name;
   plan.sweep_file = sweep.file.string();
+  plan.changes = sweep.changes;
   plan.sweep = sweep.content;
   plan.store = store.specification;
   plan.store_folder = store.folder;

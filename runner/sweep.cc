@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
+#include "runner/sweep_changes.h"
 
 namespace draftlab {
 namespace {
@@ -237,6 +238,10 @@ Sweep parse_sweep(const Json& content, const fs::path& file) {
   return sweep;
 }
 
-Sweep read_sweep(const fs::path& file) { return parse_sweep(read_json(file), file); }
+Sweep read_sweep(const fs::path& file, const std::vector<std::string>& changes) {
+  Sweep sweep = parse_sweep(with_changes(read_json(file), changes), file);
+  sweep.changes = changes;
+  return sweep;
+}
 
 }  // namespace draftlab

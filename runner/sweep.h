@@ -35,8 +35,9 @@ struct TuningProtocol {
 // A sweep file as read and checked on its own; the planner checks it against the store.
 struct Sweep {
   std::string name;
-  std::filesystem::path file;  // absolute
-  Json content;                // as read
+  std::filesystem::path file;        // absolute
+  Json content;                      // as read, with the changes made
+  std::vector<std::string> changes;  // of the command line (runner/sweep_changes.h)
   // Exactly one of these two is set, absolute.
   std::filesystem::path store_specification;
   std::filesystem::path store_folder;
@@ -51,7 +52,7 @@ struct Sweep {
 
 // Reads a sweep file strictly (docs/sweep_file.md). Throws Error with the file and the path of the
 // key.
-Sweep read_sweep(const std::filesystem::path& file);
+Sweep read_sweep(const std::filesystem::path& file, const std::vector<std::string>& changes = {});
 // The same from its content; `file` is for messages and relative paths.
 Sweep parse_sweep(const Json& content, const std::filesystem::path& file);
 

@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -195,6 +196,35 @@ TEST_F(CommandLineTest, PlanShowsWhatWouldRunAndWritesNothing) {
                     HasSubstr("to be built from"), HasSubstr("Turbo-Muon, fc by AdamW: 2 runs"),
                     HasSubstr("layers.0.mlp.down_proj.weight")));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+}
+
+TEST_F(CommandLineTest, ChangesOfASweepAreMadeRecordedAndKept) {
+  const std::string sweep = write_sweep("s.json", [](JsonObject& sweep) {
+    sweep["arms"].as_array().resize(1);
+    sweep["seeds"] = JsonArray{1};
+  });
+  const std::vector<std::string> set = {"--set", "training.steps=4",
+                                        "--set", "evaluation.every=2",
+                                        "--set", "arms[AdamW].optimizer.learning_rate=0.001"};
+  std::vector<std::string> words = {"run", sweep, "--out", path("out"), "--store", store()};
+  words.insert(words.end(), set.begin(), set.end());
+  const Finished run = draftlab(words);
+  ASSERT_EQ(run.status, 0) << run.output;
+  const PlanRecord plan = plan_of(path("out"));
+  EXPECT_THAT(plan.changes, ElementsAre(set[1], set[3], set[5]));
+  ASSERT_EQ(plan.segments.size(), 1u);
+  EXPECT_EQ(plan.segments[0].config.training.steps, 4);
+  EXPECT_EQ(plan.segments[0].config.optimizer.learning_rate(), 0.001);
+  EXPECT_THAT(draftlab({"status", path("out")}).output, HasSubstr("set training.steps=4"));
+  EXPECT_THAT(read_file(RunFolder(path("out")).report_page()), HasSubstr("training.steps=4"));
+  EXPECT_THAT(draftlab({"resume", path("out")}).output, Not(HasSubstr("has changed")));
+  EXPECT_EQ(draftlab(words).status, 0) << "the same command goes on";
+  const Finished without = draftlab({"run", sweep, "--out", path("out"), "--store", store()});
+  EXPECT_EQ(without.status, 1);
+  EXPECT_THAT(without.output, HasSubstr("training.steps: 4 -> 30"));
+  const Finished unknown = draftlab({"plan", sweep, "--set", "training.stps=4"});
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_THAT(unknown.output, HasSubstr("did you mean"));
 }
 
 TEST_F(CommandLineTest, PlanAsJsonHoldsEveryResolvedValue) {

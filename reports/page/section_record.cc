@@ -130,6 +130,8 @@ std::string provenance_section(const Study& study) {
   for (const Source& source : study.sources) {
     const std::string of = source.label.empty() ? "" : " of " + escape(source.label);
     table.row({"sweep file" + of, code(source.plan.sweep_file)});
+    for (const std::string& change : source.plan.changes)
+      table.row({"changed by --set" + of, code(change)});
     table.row({"store folder" + of, code(source.plan.store_folder.string())});
     table.row({"store hash" + of, code(source.plan.store_hash)});
   }
