@@ -24,6 +24,10 @@ constexpr Command kCommands[] = {
     {"run", "run a sweep file into a folder and write its report", run_command},
     {"resume", "run what a folder still lacks", resume_command},
     {"status", "where each run of a folder stands", status_command},
+    {"log", "what the workers of a run printed", log_command},
+    {"restart", "train runs of a folder anew", restart_command},
+    {"retry-failed", "train the failed runs of a folder again", retry_failed_command},
+    {"forget", "take away what runs of a folder have computed", forget_command},
     {"report", "write the report of a folder again", report_command},
     {"check", "what makes a folder's comparison unfair, if anything does", check_command},
     {"store", "build, show or verify a hidden-state store", store_command},
@@ -44,7 +48,7 @@ std::string help() {
       "commands; each explains itself with --help:\n";
   for (const Command& command : kCommands) {
     std::string name = command.name;
-    name.resize(12, ' ');
+    name.resize(14, ' ');
     text += "  " + name + command.summary + "\n";
   }
   return text +

@@ -20,6 +20,7 @@
 #include "runner/interrupt.h"
 #include "runner/local_launcher.h"
 #include "runner/run_clock.h"
+#include "runner/run_name.h"
 #include "runner/scheduler.h"
 #include "runner/sweep.h"
 #include "runner/terminal_text.h"
@@ -147,6 +148,7 @@ int execute_and_report(const RunFolder& folder, PlanRecord plan, std::optional<i
   Execution execution;
   bool more = false;
   do {
+    link_runs(folder, plan);
     require_free_space(folder.root(), remaining_disk_bytes(folder, plan));
     execution = execute_plan(folder, plan, jobs ? static_cast<int>(*jobs) : default_jobs(plan),
                              std::cout, ::isatty(STDOUT_FILENO));

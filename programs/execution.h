@@ -31,4 +31,8 @@ Execution execute_plan(const RunFolder& folder, const PlanRecord& plan, int jobs
 // with. Returns the exit status: 0 if nothing is left to do.
 int execute_and_report(const RunFolder& folder, PlanRecord plan, std::optional<int64_t> jobs);
 
+// The same of a folder that has run before (resume_command.cc): its store must be the plan's, and
+// what else has changed since is told.
+int resume_plan(const RunFolder& folder, PlanRecord plan, std::optional<int64_t> jobs);
+
 }  // namespace draftlab

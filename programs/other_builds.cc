@@ -8,18 +8,15 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "record/lives.h"
 #include "record/option.h"
 #include "record/segment_state.h"
 #include "reports/text/words.h"
+#include "runner/forget.h"
 #include "runner/terminal_text.h"
-#include "runner/worker_lock.h"
 
 namespace draftlab {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr size_t kMostNamed = 3;  // runs of one build
 
@@ -53,20 +50,6 @@ std::map<std::string, Life> others(const RunFolder& folder, const PlanRecord& pl
   return others;
 }
 
-// Renamed first, so that no half of it is ever taken for the whole.
-void remove_segment(const SegmentFolder& segment) {
-  if (!fs::exists(segment.root())) return;
-  if (worker_lives(segment.lock())) {
-    throw Error(segment.root().string(),
-                "a worker still trains this segment; wait until it ends, or stop it");
-  }
-  fs::path away = segment.root();
-  away += ".removed";
-  fs::remove_all(away);
-  fs::rename(segment.root(), away);
-  fs::remove_all(away);
-}
-
 }  // namespace
 
 void tell_other_builds(const RunFolder& folder, const PlanRecord& plan, std::ostream& out) {
@@ -96,22 +79,13 @@ void tell_other_builds(const RunFolder& folder, const PlanRecord& plan, std::ost
 PlanRecord forget_other_builds(const RunFolder& folder, const PlanRecord& plan, std::ostream& out) {
   std::set<std::string> stale;
   for (const auto& [id, life] : others(folder, plan)) stale.insert(id);
-  for (const PlannedSegment& segment : plan.segments) {  // parents before children
-    if (stale.contains(segment.config.parent)) stale.insert(segment.id);
-  }
   if (stale.empty()) return plan;
-  const bool trials = std::ranges::any_of(plan.runs, [&](const PlannedRun& run) {
-    return run.phase == kTrial && std::ranges::any_of(run.segments, [&](const std::string& id) {
-             return stale.contains(id);
-           });
-  });
-  // Phases first: without their trials nothing says that they follow.
-  for (int64_t phase = plan.phases; trials && phase >= 2; --phase) fs::remove(folder.phase(phase));
-  for (const std::string& id : stale) remove_segment(SegmentFolder(folder, id));
+  stale = with_descendants(plan, std::move(stale));
+  PlanRecord left = forget(folder, plan, stale);
   out << counted(static_cast<int64_t>(stale.size()), "segment")
       << " of another build, or begun from one, " << (stale.size() == 1 ? "is" : "are")
       << " trained anew" << std::endl;
-  return trials ? read_first_phase(folder) : plan;
+  return left;
 }
 
 }  // namespace draftlab

@@ -54,6 +54,13 @@ void check_store(PlanRecord& plan, const RunFolder& folder) {
 
 }  // namespace
 
+int resume_plan(const RunFolder& folder, PlanRecord plan, std::optional<int64_t> jobs) {
+  tell_changes(plan);
+  check_store(plan, folder);
+  tell_other_builds(folder, plan, std::cout);
+  return execute_and_report(folder, std::move(plan), jobs);
+}
+
 int resume_command(const Words& words) {
   CommandLine line(kHelp);
   line.argument("DIR");
@@ -64,10 +71,7 @@ int resume_command(const Words& words) {
   const RunFolder folder(line.text("DIR"));
   PlanRecord plan = read_plan(folder);
   const FileLock lock(folder.lock());
-  tell_changes(plan);
-  check_store(plan, folder);
-  tell_other_builds(folder, plan, std::cout);
-  return execute_and_report(folder, plan, jobs);
+  return resume_plan(folder, std::move(plan), jobs);
 }
 
 }  // namespace draftlab

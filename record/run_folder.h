@@ -28,6 +28,7 @@ class RunFolder {
   }                                                                // starts and ends of workers
   std::filesystem::path store() const { return root_ / "store"; }  // unless another folder is given
   std::filesystem::path segments() const { return root_ / "segments"; }
+  std::filesystem::path runs() const { return root_ / "runs"; }  // links by name to segments
   std::filesystem::path report() const { return root_ / "report"; }
   std::filesystem::path report_page() const { return report() / "index.html"; }
 
