@@ -142,13 +142,15 @@ Execution execute_plan(const RunFolder& folder, const PlanRecord& plan, int jobs
   return result.interrupted ? Execution::kInterrupted : Execution::kUnfinished;
 }
 
-int execute_and_report(const RunFolder& folder, PlanRecord plan, std::optional<int64_t> jobs) {
+int execute_and_report(const RunFolder& folder, PlanRecord plan, std::optional<int64_t> jobs,
+                       const Reuse& reuse) {
   std::signal(SIGPIPE, SIG_IGN);  // whoever reads our progress may leave; the sweep goes on
   const InterruptCounter interrupts;
   Execution execution;
   bool more = false;
   do {
     link_runs(folder, plan);
+    take_finished(reuse, folder, plan, std::cout);
     require_free_space(folder.root(), remaining_disk_bytes(folder, plan));
     execution = execute_plan(folder, plan, jobs ? static_cast<int>(*jobs) : default_jobs(plan),
                              std::cout, ::isatty(STDOUT_FILENO));

@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <optional>
 
+#include "programs/reuse.h"
 #include "record/plan.h"
 #include "record/run_folder.h"
 
@@ -29,7 +30,8 @@ Execution execute_plan(const RunFolder& folder, const PlanRecord& plan, int jobs
 // The same for each phase of the plan, the later ones frozen as they begin; then the timing probe,
 // where runs were not alone, and the report, whose path is printed; what `run` and `resume` end
 // with. Returns the exit status: 0 if nothing is left to do.
-int execute_and_report(const RunFolder& folder, PlanRecord plan, std::optional<int64_t> jobs);
+int execute_and_report(const RunFolder& folder, PlanRecord plan, std::optional<int64_t> jobs,
+                       const Reuse& reuse = {});
 
 // The same of a folder that has run before (resume_command.cc): its store must be the plan's, and
 // what else has changed since is told.

@@ -21,7 +21,8 @@ namespace {
 
 constexpr char kHelp[] =
     "usage: draftlab plan SWEEP.json [--out DIR] [--store DIR] [--jobs N]\n"
-    "                     [--set PATH=VALUE]... [--json]\n\n"
+    "                     [--set PATH=VALUE]... [--json]\n"
+    "                     [--reuse DIR]... [--any-build]\n\n"
     "Shows what a sweep file would run, and runs and writes nothing.\n\n"
     "  draftlab plan sweeps/quick.json\n"
     "  draftlab plan sweeps/quick.json --out runs/quick   time from what has run there already\n"
@@ -166,6 +167,8 @@ int plan_command(const Words& words) {
       "may be repeated");
   line_of.option("jobs", "N",
                  "workers at once, for the time; default: cores / threads of a worker");
+  line_of.options("reuse", "DIR", "says how much could be taken from this result folder");
+  line_of.flag("any-build", "with --reuse: also what another build of draftlab trained");
   line_of.flag("json", "print the whole plan, every value resolved, as JSON");
   if (!line_of.parse(words)) return 0;
   const auto out = line_of.optional_text("out");
@@ -194,6 +197,7 @@ int plan_command(const Words& words) {
   line("segments", grouped(static_cast<int64_t>(all.segments.size())));
   line("steps", steps_text(all));
   line("store", store_text(sweep, store, hidden_size));
+  if (line_of.given("reuse")) std::cout << reuse_text(reuse_of(line_of), folder, plan);
   line("disk", bytes_text(disk_bytes(all) + (store.built ? 0 : store.bytes(hidden_size))) +
                    " at most; " + bytes_text(free_space(out.value_or("."))) + " are free");
   line("memory", memory_text(all, store, jobs));

@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 
 constexpr char kHelp[] =
     "usage: draftlab run SWEEP.json --out DIR [--jobs N] [--store DIR]\n"
-    "                    [--set PATH=VALUE]... [--again]\n\n"
+    "                    [--set PATH=VALUE]... [--again]\n"
+    "                    [--reuse DIR]... [--any-build]\n\n"
     "Builds the store if it is not there, freezes the plan in DIR/plan.json, runs it, and writes\n"
     "DIR/report/index.html. The same command again goes on where it stopped; what is done is "
     "kept; --again trains anew what another build of draftlab has done.\n"
@@ -28,7 +29,8 @@ constexpr char kHelp[] =
     "the\n"
     "command ends with status 1; a second Ctrl-C kills the workers.\n\n"
     "  draftlab run sweeps/quick.json --out runs/quick\n"
-    "  draftlab run sweeps/standard.json --out runs/standard --jobs 2 --store stores/smollm2_600\n";
+    "  draftlab run sweeps/standard.json --out runs/standard --jobs 2 --store stores/smollm2_600\n"
+    "  draftlab run sweeps/more_seeds.json --out runs/more --reuse runs/standard\n";
 
 // Frozen plans are for good: another sweep needs another folder.
 void require_same(const PlanRecord& frozen, const PlanRecord& now, const RunFolder& folder) {
@@ -36,7 +38,9 @@ void require_same(const PlanRecord& frozen, const PlanRecord& now, const RunFold
   if (found.empty()) return;
   throw Error(folder.plan().string(),
               "was frozen from another sweep; what differs (frozen -> now):\n" + text_of(found) +
-                  "run it with another --out, or go on with the frozen plan: draftlab resume " +
+                  "run it with another --out (and --reuse " + folder.root().string() +
+                  ", which takes from it all that is the same), or go on with the frozen plan: "
+                  "draftlab resume " +
                   folder.root().string());
 }
 
@@ -58,11 +62,17 @@ int run_command(const Words& words) {
   line.option("jobs", "N",
               "workers at once; never changes a result; default: cores / threads of a worker");
   line.option("store", "DIR", "where the store lies or is built; default: DIR/store");
+  line.options(
+      "reuse", "DIR",
+      "takes segments that this result folder has finished instead of training them; may be "
+      "repeated");
+  line.flag("any-build", "with --reuse: also what another build of draftlab trained");
   line.flag("again", "trains anew what another build of draftlab has done in DIR");
   if (!line.parse(words)) return 0;
   if (!line.given("out")) throw UsageError("--out DIR is missing: where shall the results go?");
   const auto jobs = line.whole_number("jobs", 1, 10000);
 
+  const Reuse reuse = reuse_of(line);
   // All that can be wrong with the sweep is found before anything is written.
   const RunFolder folder(line.text("out"));
   require_writable(folder.root());
@@ -93,7 +103,7 @@ int run_command(const Words& words) {
     write_plan(folder.plan(), plan);
   }
   print_notices(plan);
-  return execute_and_report(folder, plan, jobs);
+  return execute_and_report(folder, plan, jobs, reuse);
 }
 
 }  // namespace draftlab

@@ -58,6 +58,7 @@ class SegmentFolder {
   // How long its steps take alone; only where its runs were not (record/timing.h).
   std::filesystem::path timing() const { return root_ / "timing.json"; }
   std::filesystem::path baselines() const { return root_ / "baselines.json"; }
+  std::filesystem::path origin() const { return root_ / "origin.json"; }  // of a taken segment
   std::filesystem::path provenance() const { return root_ / "provenance.json"; }
   std::filesystem::path checkpoints() const { return root_ / "checkpoints"; }
   // checkpoints/step_000000120.safetensors

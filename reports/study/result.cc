@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "record/events.h"
+#include "record/origin.h"
 #include "record/outcome.h"
 #include "record/segment_state.h"
 #include "reports/stats/decimate.h"
@@ -209,6 +210,12 @@ std::vector<Result> load_results(const RunFolder& folder, const PlanRecord& plan
     }
     // One broken file must not hide the other runs.
     try {
+      for (const std::string& id : run.segments) {
+        const auto origin = read_origin(SegmentFolder(folder, id).origin());
+        if (!origin || in_company.contains(id)) continue;
+        result.resumed |= origin->workers > 1;
+        if (origin->alone) result.alone = result.alone.value_or(true) && *origin->alone;
+      }
       load_segments(folder, configs, result);
       apply_timings(timings, result);
       find_target(plan.target, result);
