@@ -116,8 +116,39 @@ TEST_F(SeveralFoldersTest, TwoHalvesOfASweepGiveTheNumbersOfTheWhole) {
   EXPECT_THAT(page(two), HasSubstr("<dd>half 1 and half 2</dd>"));
 }
 
-TEST_F(SeveralFoldersTest, ArmsOfOneNameStayApart) {
+// Trains otherwise than the same sweep without it.
+void clip_less(SegmentConfig& config) { config.training.clip = 17; }
+
+TEST_F(SeveralFoldersTest,
+       ArmsThatTrainAlikeAreOneWithTheSeedsOfAllAndARunOfSeveralFoldersCountsOnce) {
+  SyntheticSweep few = SyntheticSweep::of_four(), more = few;
+  more.seeds = 5;
+  const RunFolder a = write_synthetic_folder(root_ / "a", few),
+                  b = write_synthetic_folder(root_ / "b", more);
+  const Study together = checked_study(std::vector{a, b}), all = checked_study(b);
+  EXPECT_EQ(arms_csv(together), arms_csv(all));
+  EXPECT_EQ(pairs_csv(together), pairs_csv(all));
+  EXPECT_EQ(together.results.size(), all.results.size());
+  // Seeds that only one of them has, and a run that only the other finished.
+  const RunFolder c = write_synthetic_folder(
+      root_ / "c", few, {{synthetic_run("Muon", 1e-2, 2), "failed", "made to fail"}});
+  const Study mended = checked_study(std::vector{c, b});
+  for (size_t i = 0; i < all.summary.arms.size(); ++i) {
+    const Setting &one = *mended.summary.arms[i].chosen(), &other = *all.summary.arms[i].chosen();
+    EXPECT_EQ(one.finished.size(), 5u);
+    EXPECT_NEAR(at_end(one, Measure::kLoss).estimate.mean,
+                at_end(other, Measure::kLoss).estimate.mean, 1e-12);
+  }
+  // The same training in two folders is no copy of another training, and nobody stopped.
+  for (const FairnessFinding& finding : together.findings) {
+    EXPECT_NE(finding.id, "F29");
+    EXPECT_NE(finding.id, "F28");
+  }
+}
+
+TEST_F(SeveralFoldersTest, ArmsOfOneNameThatTrainDifferentlyStayApart) {
   SyntheticSweep first = SyntheticSweep::of_four(), second = first;
+  second.change = clip_less;
   first.arms = {first.arms[0], first.arms[1]};
   second.arms = {second.arms[0], second.arms[2]};
   second.name = "other";
@@ -127,17 +158,14 @@ TEST_F(SeveralFoldersTest, ArmsOfOneNameStayApart) {
   EXPECT_EQ(study.results[0].run, "AdamW lr=5e-04 seed=1 (a)");
   std::set<std::string> runs;
   for (const Result& run : study.results) EXPECT_TRUE(runs.insert(run.run).second) << run.run;
-  // The same training in two folders is no copy of another training, and nobody stopped.
-  for (const FairnessFinding& finding : study.findings) {
-    EXPECT_NE(finding.id, "F29");
-    EXPECT_NE(finding.id, "F28");
-  }
 }
 
 TEST_F(SeveralFoldersTest, FoldersOfOneNameAreToldApartByTheirPaths) {
   const SyntheticSweep sweep = sweep_of(0);
+  SyntheticSweep other = sweep;
+  other.change = clip_less;
   const Study study = checked_study({write_synthetic_folder(root_ / "x/run", sweep),
-                                     write_synthetic_folder(root_ / "y/run", sweep)});
+                                     write_synthetic_folder(root_ / "y/run", other)});
   EXPECT_THAT(arms_of(study), ElementsAre("AdamW (" + (root_ / "x/run").string() + ")",
                                           "AdamW (" + (root_ / "y/run").string() + ")"));
 }
@@ -152,6 +180,7 @@ TEST_F(SeveralFoldersTest, NamesThatStillCollideAreAnError) {
   first.arms.push_back(first.arms[0]);
   first.arms[1].name = "AdamW (b)";
   first.arms[1].rates = {0.5};
+  second.change = clip_less;
   EXPECT_THROW(load(first, second), Error);
 }
 

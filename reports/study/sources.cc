@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "record/segment_state.h"
 
 namespace draftlab {
 namespace {
@@ -41,38 +42,112 @@ JsonArray* arms_of(Json& sweep) {
   return arms == nullptr ? nullptr : arms->if_array();
 }
 
-void add_label(const std::set<std::string>& arms, Source& source) {
-  const std::string suffix = " (" + source.label + ")";
+// `labels`: what is put behind the name of an arm.
+void add_labels(const std::map<std::string, std::string>& labels, Source& source) {
+  const auto suffix = [&](const std::string& arm) {
+    const auto found = labels.find(arm);
+    return found == labels.end() ? "" : " (" + found->second + ")";
+  };
   for (PlannedRun& run : source.plan.runs) {
-    if (!arms.contains(run.arm)) continue;
-    run.arm += suffix;
-    run.name += suffix;
+    run.name += suffix(run.arm);
+    run.arm += suffix(run.arm);
   }
-  for (TuningDecision& decision : source.plan.decisions) {
-    if (arms.contains(decision.arm)) decision.arm += suffix;
-  }
+  for (TuningDecision& decision : source.plan.decisions) decision.arm += suffix(decision.arm);
   JsonArray* stated = arms_of(source.plan.sweep);
   if (stated == nullptr) return;
   for (Json& arm : *stated) {
     Json* name = arm.is_object() ? arm.get_object().if_contains("name") : nullptr;
-    if (name != nullptr && name->is_string() && arms.contains(std::string(name->get_string())))
-      *name = std::string(name->get_string()) + suffix;
+    if (name == nullptr || !name->is_string()) continue;
+    const std::string plain(name->get_string());
+    *name = plain + suffix(plain);
   }
 }
 
-// Arms and runs are told apart by name alone.
-void require_distinct_names(const std::vector<Source>& sources) {
-  std::map<std::string, const Source*> source_of_arm;
-  std::set<std::string> runs;
-  for (const Source& source : sources) {
-    for (const PlannedRun& run : source.plan.runs) {
-      const auto [arm, added] = source_of_arm.try_emplace(run.arm, &source);
-      if (runs.insert(run.name).second && (added || arm->second == &source)) continue;
-      throw Error(source.folder.root().string(),
-                  "its run '" + run.name +
-                      "' would be called as one of another folder; rename "
-                      "the folder");
+// What the arms of a plan train, whatever their seeds: each run's stages, and the trials
+// themselves, since a choice among other trials is another choice.
+std::map<std::string, std::set<std::string>> trainings(const PlanRecord& plan) {
+  std::map<std::string, std::string> seedless;  // by segment
+  for (const PlannedSegment& segment : plan.segments) {
+    JsonObject config = to_json(segment.config);
+    config.erase("seeds");
+    config.erase("parent");
+    seedless[segment.id] = canonical(config);
+  }
+  std::map<std::string, std::set<std::string>> arms;
+  for (const PlannedRun& run : plan.runs) {
+    std::string text = run.phase + "\n" + run.point;
+    for (const std::string& id : run.segments) text += "\n" + seedless.at(id);
+    if (run.phase == kTrial) text += "\n" + run.segments.back();
+    arms[run.arm].insert(std::move(text));
+  }
+  return arms;
+}
+
+// An arm as some folders train it: they are indices, the first one names it.
+struct Pool {
+  std::set<std::string> trainings;
+  std::vector<size_t> sources;
+};
+
+std::map<std::string, std::vector<Pool>> pools_of(const std::vector<Source>& sources) {
+  std::map<std::string, std::vector<Pool>> pools;  // by name of the arm
+  for (size_t i = 0; i < sources.size(); ++i) {
+    for (auto& [arm, trained] : trainings(sources[i].plan)) {
+      std::vector<Pool>& all = pools[arm];
+      auto pool =
+          std::ranges::find_if(all, [&](const Pool& each) { return each.trainings == trained; });
+      if (pool == all.end()) pool = all.insert(all.end(), Pool{std::move(trained), {}});
+      pool->sources.push_back(i);
     }
+  }
+  return pools;
+}
+
+// Leaves each run of a pooled arm to one of its folders, and what decided to the first.
+void keep_once(const std::string& arm, const Pool& pool, std::vector<Source>& sources) {
+  std::map<std::string, size_t>
+      keeper;  // of a run, by its last segment: who has a result, or the first
+  for (const size_t i : pool.sources) {
+    for (const PlannedRun& run : sources[i].plan.runs) {
+      if (run.arm != arm) continue;
+      const std::string& id = run.segments.back();
+      const auto has_result = [&](size_t source) {
+        const auto outcome = outcome_on_disk(SegmentFolder(sources[source].folder, id));
+        return outcome && is_result(outcome->kind);
+      };
+      const auto [entry, added] = keeper.try_emplace(id, i);
+      if (!added && !has_result(entry->second) && has_result(i)) entry->second = i;
+    }
+  }
+  for (const size_t i : pool.sources) {
+    PlanRecord& plan = sources[i].plan;
+    std::erase_if(plan.runs, [&](const PlannedRun& run) {
+      return run.arm == arm && keeper.at(run.segments.back()) != i;
+    });
+    if (i == pool.sources.front()) continue;
+    std::erase_if(plan.decisions, [&](const TuningDecision& each) { return each.arm == arm; });
+  }
+}
+
+// Runs are told apart by name alone, arms of several pools too.
+void require_distinct_names(const std::vector<Source>& sources,
+                            const std::map<std::string, std::vector<Pool>>& pools) {
+  std::set<std::string> runs, labelled;
+  const auto collides = [](const Source& source, const std::string& run) {
+    throw Error(
+        source.folder.root().string(),
+        "its run '" + run + "' would be called as one of another folder; rename the folder");
+  };
+  for (const auto& [arm, all] : pools) {
+    for (const Pool& pool : all) {
+      const Source& source = sources[pool.sources.front()];
+      const std::string name = all.size() > 1 ? arm + " (" + source.label + ")" : arm;
+      if (!labelled.insert(name).second) collides(source, name);
+    }
+  }
+  for (const Source& source : sources) {
+    for (const PlannedRun& run : source.plan.runs)
+      if (!runs.insert(run.name).second) collides(source, run.name);
   }
 }
 
@@ -86,19 +161,21 @@ void keep_common(Value& value, const Value& other) {
 std::vector<Source> read_sources(const std::vector<RunFolder>& folders) {
   const std::vector<std::string> labels = labels_of(folders);
   std::vector<Source> sources;
-  std::map<std::string, int64_t> folders_of_arm;
-  for (size_t i = 0; i < folders.size(); ++i) {
+  for (size_t i = 0; i < folders.size(); ++i)
     sources.push_back({folders[i], folders.size() > 1 ? labels[i] : "", read_plan(folders[i])});
-    std::set<std::string> arms;
-    for (const PlannedRun& run : sources.back().plan.runs) arms.insert(run.arm);
-    for (const std::string& arm : arms) ++folders_of_arm[arm];
+  if (sources.size() == 1) return sources;
+  const std::map<std::string, std::vector<Pool>> pools = pools_of(sources);
+  std::vector<std::map<std::string, std::string>> labels_of_arms(sources.size());
+  for (const auto& [arm, all] : pools) {
+    for (const Pool& pool : all) {
+      keep_once(arm, pool, sources);
+      if (all.size() == 1) continue;
+      for (const size_t i : pool.sources)
+        labels_of_arms[i][arm] = sources[pool.sources.front()].label;
+    }
   }
-  std::set<std::string> shared;
-  for (const auto& [arm, count] : folders_of_arm) {
-    if (count > 1) shared.insert(arm);
-  }
-  for (Source& source : sources) add_label(shared, source);
-  if (sources.size() > 1) require_distinct_names(sources);
+  for (size_t i = 0; i < sources.size(); ++i) add_labels(labels_of_arms[i], sources[i]);
+  require_distinct_names(sources, pools);
   return sources;
 }
 

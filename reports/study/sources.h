@@ -13,8 +13,10 @@ struct Source {
   RunFolder folder;
   // What tells it from the others: its name, or its path where names are equal. "": there is one.
   std::string label;
-  // An arm whose name other folders have too is called "ARM (LABEL)" here, and its runs "RUN
-  // (LABEL)": arms of two folders are two arms, whatever they are called.
+  // An arm of one name that trains alike in all folders that have it, but for seeds, is one arm
+  // with the runs of all of them; a run that several folders hold is in the plan of one, where it
+  // has a result. An arm of one name that trains differently somewhere is called "ARM (LABEL)" by
+  // the first folder that trains it so, and its runs "RUN (LABEL)".
   PlanRecord plan;
 };
 
