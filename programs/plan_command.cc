@@ -117,7 +117,10 @@ std::string tuning_text(const Sweep& sweep, const PlanRecord& trials) {
       "first " + counted(static_cast<int64_t>(trials.runs.size()), "trial") + ": " +
       counted(static_cast<int64_t>(sweep.arms[0].points.size()), "setting") + " an arm, " +
       counted(static_cast<int64_t>(sweep.tuning->seeds.size()), "tuning seed") + "; ";
-  if (sweep.tuning->extend > 0) {
+  if (sweep.tuning->trials > 0) text += "drawn from ranges as points of a Sobol sequence; ";
+  const bool listed =
+      std::ranges::any_of(sweep.arms, [](const SweepArm& arm) { return !arm.searched; });
+  if (sweep.tuning->extend > 0 && listed) {
     text += "where the best learning rate is the\n          smallest or largest, up to " +
             counted(sweep.tuning->extend, "further one") + ", not counted here; ";
   }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
+#include "runner/search.h"
 #include "runner/sweep_changes.h"
 
 namespace draftlab {
@@ -78,7 +79,11 @@ std::vector<Seeds> read_seed_list(const JsonArray& list, const std::string& wher
 TuningProtocol read_tuning(const Json& value, const std::string& where, const Sweep& sweep) {
   Fields fields(value, where);
   TuningProtocol tuning{read_seed_list(fields.array("seeds"), fields.where("seeds")),
-                        fields.integer("extend", 2)};
+                        fields.integer("extend", 2), fields.integer("trials", 0),
+                        fields.integer("search_seed", 1)};
+  if (fields.has("trials"))
+    require_between(static_cast<double>(tuning.trials), 1, 10000, fields.where("trials"));
+  require_at_least(static_cast<double>(tuning.search_seed), 0, fields.where("search_seed"));
   fields.finish();
   require_between(static_cast<double>(tuning.extend), 0, 10, fields.where("extend"));
   for (size_t i = 0; i < tuning.seeds.size(); ++i) {
@@ -167,8 +172,26 @@ void read_training(Fields& fields, const Common& common, SweepArm& arm) {
   arm.evaluation = parse_evaluation(evaluation, where, arm.training.steps);
 }
 
-SweepArm read_arm(const Json& value, const std::string& where, const Common& common, size_t seeds,
-                  std::vector<std::string>& notices) {
+// The optimizers of an arm: each combination of its lists, or as many points of its ranges as the
+// tuning says.
+std::vector<OptimizerConfig> read_optimizers(const Json& value, const std::string& where,
+                                             const std::optional<TuningProtocol>& tuning,
+                                             std::vector<std::string>& notices) {
+  if (!has_search(value)) return parse_optimizer_grid(value, where, notices);
+  if (!tuning || tuning->trials == 0) {
+    throw Error(
+        where,
+        "has a range to search; say in \"tuning\": {\"seeds\": [...], \"trials\": N} how many "
+        "points every arm tries");
+  }
+  std::vector<OptimizerConfig> optimizers;
+  for (const Json& point : search_points(value, tuning->trials, tuning->search_seed, where))
+    optimizers.push_back(parse_optimizer_config(point, where));
+  return optimizers;
+}
+
+SweepArm read_arm(const Json& value, const std::string& where, const Common& common,
+                  const Sweep& sweep, std::vector<std::string>& notices) {
   Fields fields(value, where);
   SweepArm arm;
   arm.where = where;
@@ -178,7 +201,8 @@ SweepArm read_arm(const Json& value, const std::string& where, const Common& com
   read_training(fields, common, arm);
   const Json& optimizer = fields.any("optimizer");
   const JsonArray switches = fields.has("switches") ? fields.array("switches") : JsonArray();
-  double runs = static_cast<double>(seeds) * grid_size(optimizer);
+  arm.searched = has_search(optimizer);
+  double runs = static_cast<double>(sweep.seeds.size()) * (arm.searched ? 1 : grid_size(optimizer));
   for (const Json& each : switches) runs *= grid_size(each);
   if (runs > kMostRuns) {
     throw Error(fields.where("optimizer"), "its lists make more than " +
@@ -188,8 +212,9 @@ SweepArm read_arm(const Json& value, const std::string& where, const Common& com
   std::vector<RoutingRule> routing;
   if (fields.has("routing"))
     routing = parse_routing(fields.any("routing"), fields.where("routing"));
-  arm.points = arm_points(parse_optimizer_grid(optimizer, fields.where("optimizer"), notices),
-                          routing, switches, arm.training, where, notices);
+  arm.points =
+      arm_points(read_optimizers(optimizer, fields.where("optimizer"), sweep.tuning, notices),
+                 routing, switches, arm.training, where, notices);
   fields.finish();
   return arm;
 }
@@ -225,7 +250,7 @@ Sweep parse_sweep(const Json& content, const fs::path& file) {
   if (arms.empty()) throw Error(fields.where("arms"), "is an empty list; give at least one arm");
   for (const Json& value : arms) {
     const std::string where = element(fields.where("arms"), sweep.arms.size());
-    SweepArm arm = read_arm(value, where, common, sweep.seeds.size(), sweep.notices);
+    SweepArm arm = read_arm(value, where, common, sweep, sweep.notices);
     for (size_t i = 0; i < sweep.arms.size(); ++i) {
       if (sweep.arms[i].name != arm.name) continue;
       throw Error(where + ".name",
@@ -234,6 +259,12 @@ Sweep parse_sweep(const Json& content, const fs::path& file) {
     sweep.arms.push_back(std::move(arm));
   }
   if (sweep.tuning) require_equal_trials(sweep.arms);
+  const auto is_searched = [](const SweepArm& arm) { return arm.searched; };
+  if (sweep.tuning && sweep.tuning->trials > 0 && std::ranges::none_of(sweep.arms, is_searched)) {
+    throw Error(
+        file.string() + ": tuning.trials",
+        "says nothing: no arm has a range to search; the lists of the arms are their trials");
+  }
   fields.finish();
   return sweep;
 }

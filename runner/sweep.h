@@ -17,6 +17,7 @@ namespace draftlab {
 struct SweepArm {
   std::string name;
   std::vector<ArmPoint> points;  // at least one
+  bool searched = false;         // they are drawn from ranges (runner/search.h), not listed
   std::string where;             // "quick.json: arms[1]", for later errors
   // The sweep's, but for what the arm names itself. The drafter is parsed by the planner, which
   // knows the store's taps and mask token.
@@ -30,6 +31,8 @@ struct SweepArm {
 struct TuningProtocol {
   std::vector<Seeds> seeds;  // of the trials; none of Sweep::seeds
   int64_t extend = 0;        // new learning rates an arm may try beyond the ends of its grid
+  int64_t trials = 0;        // points of every arm where arms have ranges; 0: they have none
+  int64_t search_seed = 1;   // of the shift of the points
 };
 
 // A sweep file as read and checked on its own; the planner checks it against the store.

@@ -200,7 +200,8 @@ std::optional<PlanRecord> next_phase(const Sweep& sweep, const PlannedStore& sto
         std::ranges::find_if(trials, [&](const auto& each) { return each.arm == arm.name; });
     const std::vector<TrialScore> scores =
         own == trials.end() ? std::vector<TrialScore>() : own->scores;
-    const ArmState state = replay(arm, scores, sweep.tuning->extend, metric);
+    // A search has no edge that its own points made.
+    const ArmState state = replay(arm, scores, arm.searched ? 0 : sweep.tuning->extend, metric);
     decisions.push_back({arm.name, metric, scores, state.any ? state.points[state.best].label : "",
                          state.extended ? state.points.back().label : ""});
     if (!state.any) continue;

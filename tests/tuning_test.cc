@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "source_dir.h"
 #include "tests/smoke.h"
 
 namespace draftlab {
@@ -125,6 +126,29 @@ TEST_F(TuningTest, APhaseThatCannotBeReadHidesNoRunOfThePhasesBefore) {
   EXPECT_THAT(status.output, HasSubstr("AdamW lr=0.001 seed=11  done"));
   EXPECT_THAT(status.output, HasSubstr("a later phase cannot be read"));
   EXPECT_THAT(status.output, HasSubstr("phase_3.json"));
+}
+
+TEST_F(TuningTest, ASearchTriesAsManyPointsOfEachArmAndTrainsTheBestWhateverTheJobs) {
+  const std::string sweep = DRAFTLAB_SOURCE_DIR "/sweeps/search_smoke.json";
+  std::string numbers;
+  for (const char* jobs : {"1", "2"}) {
+    const std::string out = path(std::string("search") + jobs);
+    const Finished run = draftlab({"run", sweep, "--out", out, "--store", store(), "--jobs", jobs});
+    ASSERT_EQ(run.status, 0) << run.output;
+    const PlanRecord plan = plan_of(out);
+    EXPECT_EQ(plan.phases, 2);
+    for (const TuningDecision& decision : plan.decisions) {
+      EXPECT_THAT(decision.trials, SizeIs(8));
+      EXPECT_EQ(decision.extended, "");
+    }
+    EXPECT_EQ(std::ranges::count(plan.runs, kFinal, &PlannedRun::phase), 6);
+    if (numbers.empty()) numbers = numbers_of(out);
+    EXPECT_EQ(numbers_of(out), numbers);
+  }
+  // Stopped in the middle of its trials, it ends the same.
+  fs::remove(RunFolder(path("search2")).phase(2));
+  fs::remove_all(segment_of(path("search2"), 5).root());
+  expect_resumed_as(numbers, path("search2"));
 }
 
 TEST_F(TuningTest, OtherTuningSeedsAreAnotherPlan) {
