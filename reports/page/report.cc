@@ -39,12 +39,25 @@ constexpr ReportFile kFiles[] = {
     {"jobs.csv", [](const Study& study) { return jobs_csv(jobs(study)); }},
 };
 
+// NAME.PID.tmp, which a killed report may leave.
+bool is_temporary(const std::string& name, const ReportFile& of) {
+  return name.starts_with(std::string(of.name) + ".") && name.ends_with(".tmp");
+}
+
 bool is_report_file(const fs::path& file) {
   const std::string name = file.filename().string();
   return std::ranges::any_of(kFiles, [&](const ReportFile& each) {
-    return name == each.name ||
-           (name.starts_with(std::string(each.name) + ".") && name.ends_with(".tmp"));  // killed
+    return name == each.name || is_temporary(name, each);
   });
+}
+
+bool holds_only_temporaries(const fs::path& folder) {
+  return std::all_of(fs::directory_iterator(folder), fs::directory_iterator(),
+                     [](const auto& file) {
+                       return std::ranges::any_of(kFiles, [&](const ReportFile& each) {
+                         return is_temporary(file.path().filename().string(), each);
+                       });
+                     });
 }
 
 bool is_page(const fs::path& file) {
@@ -94,7 +107,7 @@ void require_report_place(const fs::path& out) {
     throw Error(out.string(), "holds " + foreign->path().filename().string() +
                                   ", which is no part of a report; name a new or empty folder");
   }
-  if (fs::is_empty(out) || is_page(out / kFiles[0].name)) return;
+  if (holds_only_temporaries(out) || is_page(out / kFiles[0].name)) return;
   throw Error(out.string(),
               "holds files, but no index.html that draftlab wrote; name a new or "
               "empty folder");

@@ -301,6 +301,9 @@ TEST_F(SeveralFoldersTest, AReportLeavesNoTableOfTheStudyBeforeIt) {
   EXPECT_EQ(read_file(root_ / "mine"), "mine");
   replace_file(out / "index.html.123.tmp", "half a page");
   EXPECT_NO_THROW(require_report_place(out)) << "what a killed report left is no foreign file";
+  make_folder(root_ / "begun");
+  replace_file(root_ / "begun/index.html.123.tmp", "half a page");
+  EXPECT_NO_THROW(require_report_place(root_ / "begun")) << "also where it is all there is";
 }
 
 TEST_F(SeveralFoldersTest, AReportGoesOnlyWhereItOverwritesNothingElse) {
