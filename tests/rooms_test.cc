@@ -53,7 +53,7 @@ const std::map<std::string, Rooms> kUpstream = [] {
   return upstream;
 }();
 
-const Rooms kOthers = {"programs", "tests", "benchmarks", "testing"};
+const Rooms kOthers = {"fuzz", "programs", "tests", "benchmarks", "testing"};
 
 bool is_source(const fs::path& file) {
   const std::string end = file.extension().string();
