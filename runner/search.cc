@@ -16,7 +16,7 @@ namespace {
 enum class Kind { kLogUniform, kUniform, kChoice };
 
 struct Dimension {
-  std::string key;  // "adamw.beta1"
+  std::vector<std::string> path;  // "adamw", "beta1"
   Kind kind;
   double low = 0, high = 0;  // of a range
   JsonArray choices;
@@ -30,12 +30,12 @@ std::string kind_of(const Json& value) {
   return key == "log_uniform" || key == "uniform" || key == "choice" ? key : "";
 }
 
-Dimension read_dimension(const std::string& key, const std::string& kind, const Json& value,
-                         const std::string& where) {
+Dimension read_dimension(const std::vector<std::string>& path, const std::string& kind,
+                         const Json& value, const std::string& where) {
   const JsonArray* list = value.if_array();
-  Dimension dimension{key, kind == "choice"    ? Kind::kChoice
-                           : kind == "uniform" ? Kind::kUniform
-                                               : Kind::kLogUniform};
+  Dimension dimension{path, kind == "choice"    ? Kind::kChoice
+                            : kind == "uniform" ? Kind::kUniform
+                                                : Kind::kLogUniform};
   if (dimension.kind == Kind::kChoice) {
     if (list == nullptr || list->size() < 2)
       throw Error(where, "must be a list of at least two values to choose from");
@@ -53,18 +53,20 @@ Dimension read_dimension(const std::string& key, const std::string& kind, const 
   return dimension;
 }
 
-void collect(const Json& options, const std::string& prefix, const std::string& where,
+void collect(const Json& options, const std::vector<std::string>& parents, const std::string& where,
              std::vector<Dimension>& dimensions, std::string& list) {
   const JsonObject* object = options.if_object();
   if (object == nullptr) return;
   for (const auto& field : *object) {
-    const std::string key = prefix + std::string(field.key()), here = where + "." + key;
+    std::vector<std::string> path = parents;
+    path.emplace_back(field.key());
+    const std::string here = where + "." + path.back();
     if (const std::string kind = kind_of(field.value()); !kind.empty()) {
-      dimensions.push_back(read_dimension(key, kind, field.value().at(kind), here + "." + kind));
+      dimensions.push_back(read_dimension(path, kind, field.value().at(kind), here + "." + kind));
     } else if (field.value().is_array()) {
       list = here;
     } else {
-      collect(field.value(), key + ".", where, dimensions, list);
+      collect(field.value(), path, here, dimensions, list);
     }
   }
 }
@@ -73,11 +75,12 @@ void collect(const Json& options, const std::string& prefix, const std::string& 
 std::vector<Dimension> dimensions_of(const Json& optimizer, const std::string& where) {
   std::vector<Dimension> dimensions;
   std::string list;
-  collect(optimizer, "", where, dimensions, list);
+  collect(optimizer, {}, where, dimensions, list);
   if (!dimensions.empty() && !list.empty())
     throw Error(list, "is a list beside a range; give {\"choice\": [...]}, or lists alone");
-  std::ranges::sort(dimensions, {},
-                    [](const Dimension& d) { return std::pair(d.key != "learning_rate", d.key); });
+  std::ranges::sort(dimensions, {}, [](const Dimension& d) {
+    return std::pair(d.path != std::vector<std::string>{"learning_rate"}, d.path);
+  });
   return dimensions;
 }
 
@@ -92,13 +95,10 @@ Json value_at(const Dimension& dimension, double place) {
   return std::clamp(parse_number(significant(value, 3), "search"), dimension.low, dimension.high);
 }
 
-void set_option(Json& options, const std::string& key, Json value) {
-  const size_t dot = key.find('.');
-  if (dot == key.npos) {
-    options.get_object()[key] = std::move(value);
-  } else {
-    set_option(options.get_object()[key.substr(0, dot)], key.substr(dot + 1), std::move(value));
-  }
+void set_option(Json& options, const std::vector<std::string>& path, Json value) {
+  Json* place = &options;
+  for (const std::string& key : path) place = &place->get_object()[key];
+  *place = std::move(value);
 }
 
 }  // namespace
@@ -125,7 +125,7 @@ std::vector<Json> search_points(const Json& optimizer, int64_t trials, int64_t s
     Json point = optimizer;
     for (size_t d = 0; d < dimensions.size(); ++d) {
       const double place = std::ldexp(static_cast<double>(sobol() >> 11), -53) + shifts[d];
-      set_option(point, dimensions[d].key, value_at(dimensions[d], place - std::floor(place)));
+      set_option(point, dimensions[d].path, value_at(dimensions[d], place - std::floor(place)));
     }
     known.insert(canonical(point));
     points.push_back(std::move(point));

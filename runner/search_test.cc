@@ -87,6 +87,8 @@ TEST(Search, RangesThatAreNoneAreNamed) {
                  "optimizer.a.b.choice: must be a list of at least two");
   expect_refused(R"({"a": {"uniform": [0, 1]}, "b": [1, 2]})",
                  "optimizer.b: is a list beside a range");
+  EXPECT_NO_THROW(points(R"({"a": 1, "a.b": {"uniform": [0, 1]}})", 4))
+      << "for the reader to refuse";
   expect_refused(R"({"a": {"choice": [1, 2]}})", "gives 2 different settings for 4 trials");
 }
 

@@ -53,7 +53,8 @@ PromptSource parse_prompts(const Json& value, const std::string& where, const fs
     made_up.finish();
   } else {
     prompts.file = resolve(fields.text("file"), folder);
-    if (!fs::is_regular_file(prompts.file)) {
+    std::error_code unusable;  // a name too long to be one, a loop of links
+    if (!fs::is_regular_file(prompts.file, unusable)) {
       throw Error(fields.where("file"), "no such file: " + prompts.file.string());
     }
     prompts.count = fields.integer("count", 0);

@@ -170,8 +170,10 @@ TEST_F(TensorboardTest, WithoutARecordedStartTimeBeginsAtZero) {
 }
 
 TEST_F(TensorboardTest, TheSameFolderGivesTheSameBytesAndRunsStayApart) {
+  SyntheticSweep other = sweep_;
+  other.change = [](SegmentConfig& config) { config.training.clip = 17; };
   const Study study = load_study(
-      {write_synthetic_folder(root_ / "a", sweep_), write_synthetic_folder(root_ / "b", sweep_)});
+      {write_synthetic_folder(root_ / "a", sweep_), write_synthetic_folder(root_ / "b", other)});
   write_tensorboard(study, out_);
   EXPECT_EQ(std::distance(fs::directory_iterator(out_), fs::directory_iterator()), 2 * 21);
   const std::string bytes = read_file(file(diverged_ + " (a)"));
