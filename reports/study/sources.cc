@@ -92,11 +92,12 @@ struct Pool {
 std::map<std::string, std::vector<Pool>> pools_of(const std::vector<Source>& sources) {
   std::map<std::string, std::vector<Pool>> pools;  // by name of the arm
   for (size_t i = 0; i < sources.size(); ++i) {
-    for (auto& [arm, trained] : trainings(sources[i].plan)) {
+    for (const auto& [arm, trainings_of_arm] : trainings(sources[i].plan)) {
       std::vector<Pool>& all = pools[arm];
+      const std::set<std::string>& trained = trainings_of_arm;  // clang captures no binding
       auto pool =
           std::ranges::find_if(all, [&](const Pool& each) { return each.trainings == trained; });
-      if (pool == all.end()) pool = all.insert(all.end(), Pool{std::move(trained), {}});
+      if (pool == all.end()) pool = all.insert(all.end(), Pool{trained, {}});
       pool->sources.push_back(i);
     }
   }
