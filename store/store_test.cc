@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <functional>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -220,6 +222,24 @@ TEST_F(Store, TheHashDependsOnTheData) {
   fs::remove_all(folder_);
   const StoreManifest other = build([](StoredSequence& s) { s.token_ids.back() ^= 1; });
   EXPECT_NE(other.hash(), hash);
+}
+
+TEST_F(Store, TheHashOfARecordDependsOnEachPartOfIt) {
+  const auto hash = [&](const std::function<void(StoredSequence&)>& change) {
+    fs::remove_all(folder_);
+    return build([&](StoredSequence& s) {
+             if (s.prompt_id == "p0") change(s);
+           })
+        .shards[0]
+        .records[0]
+        .sha256;
+  };
+  std::set<std::string> hashes = {hash([](StoredSequence&) {})};
+  hashes.insert(hash([](StoredSequence& s) { s.token_ids[1] ^= 1; }));
+  hashes.insert(hash([](StoredSequence& s) { s.loss_mask[1] ^= 1; }));
+  hashes.insert(hash([](StoredSequence& s) { s.target_argmax[1] ^= 1; }));
+  hashes.insert(hash([](StoredSequence& s) { s.taps[1] ^= 1; }));
+  EXPECT_EQ(hashes.size(), 5u);
 }
 
 TEST_F(Store, AKilledBuildKeepsItsFinishedShardsAndEndsUpTheSame) {
