@@ -72,7 +72,6 @@ struct Found {
 };
 
 Found find_finished(const Reuse& reuse, const RunFolder& folder, const PlanRecord& plan) {
-  for (const RunFolder& giver : reuse.folders) read_first_phase(giver);  // it is a result folder
   Found found;
   for (const PlannedSegment& segment : plan.segments) {
     const auto own = outcome_on_disk(SegmentFolder(folder, segment.id));
@@ -112,7 +111,10 @@ std::string text_of(const Found& found, const PlanRecord& plan, const std::strin
 
 Reuse reuse_of(const CommandLine& line) {
   Reuse reuse{.any_build = line.given("any-build")};
-  for (const std::string& folder : line.texts("reuse")) reuse.folders.emplace_back(folder);
+  for (const std::string& folder : line.texts("reuse")) {
+    reuse.folders.emplace_back(folder);
+    read_first_phase(reuse.folders.back());  // it is a result folder, before anything is written
+  }
   if (reuse.any_build && reuse.folders.empty())
     throw UsageError("--any-build says nothing without --reuse DIR");
   return reuse;

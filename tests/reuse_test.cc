@@ -106,6 +106,7 @@ TEST_F(ReuseTest, WhatIsDamagedOrOfAnotherBuildIsTrainedAnew) {
   const Finished refused = draftlab({"run", sweep, "--out", path("d"), "--reuse", path("none")});
   EXPECT_EQ(refused.status, 1);
   EXPECT_THAT(refused.output, HasSubstr("none/plan.json"));
+  EXPECT_FALSE(fs::exists(path("d"))) << "before anything is written";
 }
 
 }  // namespace
