@@ -22,9 +22,7 @@ namespace fs = std::filesystem;
   const int code = errno;
   std::string text = "cannot " + action + ": " + std::strerror(code);
   if (code == ENOSPC || code == EDQUOT) text += "; free some space on this volume and resume";
-  constexpr size_t kLongest = 300;  // characters of a path that is too long to be one
-  const std::string shown = path.string();
-  throw Error(shown.size() > kLongest ? shown.substr(0, kLongest) + "..." : shown, text);
+  throw Error(shown(path), text);
 }
 
 class Descriptor {
@@ -84,6 +82,12 @@ void Disk::rename(const fs::path& from, const fs::path& to) {
 void Disk::sync_folder(const fs::path& folder) {
   Descriptor in(folder, O_RDONLY | O_DIRECTORY);
   if (::fsync(in.get()) != 0) fail(folder, "sync");
+}
+
+std::string shown(const fs::path& path) {
+  constexpr size_t kLongest = 300;
+  const std::string text = path.string();
+  return text.size() > kLongest ? text.substr(0, kLongest) + "..." : text;
 }
 
 Disk& real_disk() {

@@ -29,6 +29,9 @@ class Disk {
 
 Disk& real_disk();
 
+// A path as messages show it: what is too long to be one is cut.
+std::string shown(const std::filesystem::path& path);
+
 // Replaces `file` as a whole: writes `file`.PID.tmp, syncs, renames, syncs the folder. After a
 // crash the file holds either the old or the new bytes. Processes may replace one file at once; the
 // last one wins. Throws Error and leaves the old file if a step fails.

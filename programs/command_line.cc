@@ -26,6 +26,7 @@ void CommandLine::arguments(const std::string& name) {
   hidden_.add_options()(name.c_str(), po::value<std::vector<std::string>>());
   positions_.add(name.c_str(), -1);
   arguments_.push_back(name);
+  valued_.push_back(name);
 }
 
 void CommandLine::option(const std::string& name, const std::string& value,
@@ -41,6 +42,7 @@ void CommandLine::options(const std::string& name, const std::string& value,
                        po::value<std::vector<std::string>>()->composing()->value_name(value),
                        meaning.c_str());
   options_.push_back("--" + name);
+  valued_.push_back(name);
 }
 
 void CommandLine::flag(const std::string& name, const std::string& meaning) {
@@ -77,7 +79,8 @@ bool CommandLine::parse(const std::vector<std::string>& words) {
     if (!given(name)) throw UsageError(name + " is missing");
   }
   for (const std::string& name : valued_) {
-    if (given(name) && text(name).empty())
+    const std::vector<std::string> given_texts = texts(name);
+    if (std::ranges::count(given_texts, "") > 0)
       throw UsageError((std::ranges::count(arguments_, name) > 0 ? "" : "--") + name +
                        " is empty; give it a value");
   }
@@ -89,7 +92,9 @@ std::string CommandLine::text(const std::string& name) const {
 }
 
 std::vector<std::string> CommandLine::texts(const std::string& name) const {
-  return given(name) ? values_[name].as<std::vector<std::string>>() : std::vector<std::string>();
+  if (!given(name)) return {};
+  const auto* one = boost::any_cast<std::string>(&values_[name].value());
+  return one != nullptr ? std::vector{*one} : values_[name].as<std::vector<std::string>>();
 }
 
 std::optional<std::string> CommandLine::optional_text(const std::string& name) const {

@@ -37,7 +37,7 @@ class CommandLine {
   bool parse(const std::vector<std::string>& words);
 
   std::string text(const std::string& name) const;  // REQUIRES: an argument, or given
-  // Of arguments and of options that may be repeated; none where they are not given.
+  // Of an argument or an option, one or several; none where it is not given.
   std::vector<std::string> texts(const std::string& name) const;
   std::optional<std::string> optional_text(const std::string& name) const;
   bool given(const std::string& name) const { return values_.count(name) > 0; }
@@ -45,7 +45,7 @@ class CommandLine {
 
  private:
   std::string help_;
-  std::vector<std::string> arguments_, options_, valued_;  // valued: with one text
+  std::vector<std::string> arguments_, options_, valued_;  // valued: all but flags
   boost::program_options::options_description shown_, hidden_;
   boost::program_options::positional_options_description positions_;
   boost::program_options::variables_map values_;

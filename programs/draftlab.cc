@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "base/build.h"
+#include "base/file.h"
 #include "base/nearest_name.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
@@ -102,8 +103,7 @@ int main(int argc, char** argv) {
     std::cerr << "draftlab: " << error.what() << "\ntry: draftlab " << words[0] << " --help\n";
     return 2;
   } catch (const std::filesystem::filesystem_error& error) {
-    const std::string path = error.path1().string();
-    std::cerr << "draftlab: " << (path.size() > 200 ? path.substr(0, 200) + "..." : path)
+    std::cerr << "draftlab: " << draftlab::shown(error.path1())
               << ": cannot be used: " << error.code().message()
               << "; name another place, or make this one accessible" << std::endl;
     return 1;

@@ -1,6 +1,5 @@
 #include <iostream>
 
-#include "base/file.h"
 #include "programs/chosen_runs.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
@@ -28,13 +27,13 @@ int forget_command(const Words& words) {
   line.flag("dry-run", "only say what would go");
   if (!line.parse(words)) return 0;
   const RunFolder folder(line.text("DIR"));
+  const auto lock = lock_runs(folder, line.given("dry-run"));
   const PlanRecord plan = read_plan(folder);
   const ChosenRuns chosen = choose_runs(plan, line.texts("RUN"));
   if (line.given("dry-run")) {
     std::cout << text_of(chosen, plan, "would be removed");
     return 0;
   }
-  const FileLock lock(folder.lock());
   forget(folder, plan, chosen.segments);
   std::cout << text_of(chosen, plan, "removed");
   write_report(folder);

@@ -72,11 +72,7 @@ std::string time_text(const PlanRecord& plan, const SweepStore& store,
 
 // Of the worker that needs most.
 std::string memory_text(const PlanRecord& plan, const SweepStore& store, int jobs) {
-  WorkerMemory most;
-  for (const PlannedSegment& segment : plan.segments) {
-    const WorkerMemory one = worker_memory(segment.config, store.tokens_per_sequence());
-    if (one.total() > most.total()) most = one;
-  }
+  const WorkerMemory most = worker_memory(plan, store.tokens_per_sequence());
   std::string text = "about " + bytes_text(most.total()) + " a worker (" +
                      bytes_text(most.program) + " program, " + bytes_text(most.frozen) +
                      " embedding and head, " + bytes_text(most.training) +
@@ -187,8 +183,8 @@ int plan_command(const Words& words) {
     std::cout << pretty(to_json(plan));
     return 0;
   }
-  require_ready(out ? folder : RunFolder("."), plan, store, line_of.given("store"), jobs,
-                std::cout);
+  if (out) require_place(folder, plan, store, line_of.given("store"));
+  require_means(plan, store, jobs, std::cout);
   const int64_t hidden_size = plan.segments[0].config.drafter.hidden_size;
   const auto arms = static_cast<int64_t>(sweep.arms.size()),
              seeds = static_cast<int64_t>(sweep.seeds.size());

@@ -2,11 +2,12 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <fstream>
 #include <ostream>
+#include <set>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "programs/execution.h"
 #include "programs/worker_program.h"
 #include "reports/text/words.h"
@@ -19,24 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void require_device(const PlanRecord& plan) {
-  const auto on_gpu = std::ranges::find_if(plan.segments, [](const PlannedSegment& segment) {
-    return segment.config.training.device != "cpu";
-  });
-  if (on_gpu == plan.segments.end()) return;
-  const std::string& device = on_gpu->config.training.device;
-  if (worker_has_device(device)) return;
-  throw Error(
-      plan.sweep_file,
-      "training.device is \"" + device +
-          "\", but this build or machine has no CUDA device; build with scripts/build cuda, "
-          "run on a machine with one, or train on \"cpu\"");
-}
-
 void tell_memory(const PlanRecord& plan, const SweepStore& store, int jobs, std::ostream& out) {
-  double most = 0;
-  for (const PlannedSegment& segment : plan.segments)
-    most = std::max(most, worker_memory(segment.config, store.tokens_per_sequence()).total());
+  const double most = worker_memory(plan, store.tokens_per_sequence()).total();
   const double available = available_memory();
   if (available == 0 || jobs * most <= available) return;
   out << "notice: " << counted(jobs, "worker") << " may need " << bytes_text(jobs * most)
@@ -46,10 +31,8 @@ void tell_memory(const PlanRecord& plan, const SweepStore& store, int jobs, std:
 }  // namespace
 
 void require_writable(const fs::path& folder) {
-  std::string shown = folder.string();
-  if (shown.size() > 200) shown = shown.substr(0, 200) + "...";
   const auto refuse = [&](const std::string& why) {
-    throw Error(shown, why + "; name another folder, or make this one accessible");
+    throw Error(shown(folder), why + "; name another folder, or make this one accessible");
   };
   fs::path existing = fs::absolute(folder).lexically_normal();
   std::error_code code;
@@ -74,21 +57,29 @@ double available_memory() {
   return 0;
 }
 
-void require_ready(const RunFolder& folder, const PlanRecord& plan, const SweepStore& store,
-                   bool store_elsewhere, int jobs, std::ostream& out) {
+void require_place(const RunFolder& folder, const PlanRecord& plan, const SweepStore& store,
+                   bool store_elsewhere) {
   require_writable(folder.root());
-  require_writable(store.planned.folder);
+  const double store_bytes =
+      store.built ? 0 : store.bytes(plan.segments[0].config.drafter.hidden_size);
+  if (!store.built) {
+    require_writable(store.planned.folder);
+    require_free_space(store.planned.folder, store_bytes);
+  }
+  require_free_space(folder.root(), disk_bytes(plan) + (store_elsewhere ? 0 : store_bytes));
+}
+
+void require_means(const PlanRecord& plan, const SweepStore& store, int jobs, std::ostream& out) {
   worker_program();  // it is there
   if (!store.target.empty() && !fs::exists(store.target)) {
     throw Error(store.target.string(),
                 "the target model is not there, and every worker loads its embedding and head; put "
                 "it there, or name its place in the store's specification");
   }
-  require_device(plan);
-  const double store_bytes =
-      store.built ? 0 : store.bytes(plan.segments[0].config.drafter.hidden_size);
-  require_free_space(store.planned.folder, store_bytes);
-  require_free_space(folder.root(), disk_bytes(plan) + (store_elsewhere ? 0 : store_bytes));
+  std::set<std::string> devices;
+  for (const PlannedSegment& segment : plan.segments)
+    devices.insert(segment.config.training.device);
+  for (const std::string& device : devices) require_worker_device(device);
   tell_memory(plan, store, jobs, out);
 }
 

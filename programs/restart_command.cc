@@ -1,7 +1,6 @@
 // Runs that are to be trained again.
 #include <iostream>
 
-#include "base/file.h"
 #include "programs/chosen_runs.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
@@ -30,6 +29,7 @@ constexpr char kRetryHelp[] =
     "with failed runs from their last checkpoint.)\n\n"
     "  draftlab retry-failed runs/quick\n";
 
+// The caller holds the folder's lock.
 int train_again(const CommandLine& line, const RunFolder& folder, PlanRecord plan,
                 const ChosenRuns& chosen) {
   const auto jobs = line.whole_number("jobs", 1, 10000);
@@ -37,7 +37,6 @@ int train_again(const CommandLine& line, const RunFolder& folder, PlanRecord pla
     std::cout << text_of(chosen, plan, "would be trained anew");
     return 0;
   }
-  const FileLock lock(folder.lock());
   plan = forget(folder, plan, chosen.segments);
   std::cout << text_of(chosen, plan, "to train anew");
   return resume_plan(folder, plan, jobs);
@@ -66,6 +65,7 @@ int restart_command(const Words& words) {
   add_options(line);
   if (!line.parse(words)) return 0;
   const RunFolder folder(line.text("DIR"));
+  const auto lock = lock_runs(folder, line.given("dry-run"));
   const PlanRecord plan = read_plan(folder);
   return train_again(line, folder, plan, choose_runs(plan, line.texts("RUN")));
 }
@@ -76,6 +76,7 @@ int retry_failed_command(const Words& words) {
   add_options(line);
   if (!line.parse(words)) return 0;
   const RunFolder folder(line.text("DIR"));
+  const auto lock = lock_runs(folder, line.given("dry-run"));
   const PlanRecord plan = read_plan(folder);
   ChosenRuns failed;
   for (const PlannedRun& run : plan.runs) {

@@ -81,8 +81,8 @@ int run_command(const Words& words) {
   SweepStore store = find_store(sweep, folder.store(), chosen_store);
   PlanRecord plan = make_plan(sweep, store.planned);
   if (!fs::exists(folder.plan())) {
-    require_ready(folder, plan, store, chosen_store.has_value(),
-                  jobs ? static_cast<int>(*jobs) : default_jobs(plan), std::cout);
+    require_place(folder, plan, store, chosen_store.has_value());
+    require_means(plan, store, jobs ? static_cast<int>(*jobs) : default_jobs(plan), std::cout);
   }
   make_folder(folder.root());
   const FileLock lock(folder.lock());

@@ -27,7 +27,7 @@ constexpr char kUsage[] =
     "usage: draftlab-worker train SEGMENT.json      train one segment in the folder of that file\n"
     "       draftlab-worker time SEGMENT.json       measure its steps into timing.json beside it\n"
     "       draftlab-worker build-store SPEC.json DIR\n"
-    "       draftlab-worker has-device cuda         status 0 if it can train there\n"
+    "       draftlab-worker check-device cuda       whether it can train there\n"
     "       draftlab-worker --version\n"
     "draftlab starts this program; by hand it is useful under a debugger.\n";
 
@@ -102,7 +102,10 @@ int run(int argc, char** argv) {
     stop_on_signals();
     return command == "train" ? train(argv[2]) : time(argv[2]);
   }
-  if (command == "has-device" && argc == 3) return has_device(argv[2]) ? 0 : 1;
+  if (command == "check-device" && argc == 3) {
+    require_device(argv[2]);
+    return 0;
+  }
   if (command == "build-store" && argc == 4) {
     if (end_with_runner()) return 1;
     return build_store(argv[2], argv[3], std::cout, ::isatty(STDOUT_FILENO));

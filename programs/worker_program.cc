@@ -55,8 +55,10 @@ fs::path worker_program() {
   return program;
 }
 
-bool worker_has_device(const std::string& device) {
-  return device == "cpu" || run_worker({"has-device", device}, false) == 0;
+void require_worker_device(const std::string& device) {
+  if (device == "cpu" || run_worker({"check-device", device}, false) == 0) return;
+  throw Error("training.device",
+              "the worker cannot train on \"" + device + "\"; the reason is above");
 }
 
 void build_store_with_worker(const fs::path& specification, const fs::path& folder, bool quiet) {

@@ -8,8 +8,9 @@ namespace draftlab {
 // draftlab-worker, which lies beside this program. Throws Error if it is not there.
 std::filesystem::path worker_program();
 
-// Whether the worker can train on this device ("cpu", "cuda"); asks it where that takes libtorch.
-bool worker_has_device(const std::string& device);
+// Throws Error unless the worker can train on this device ("cpu", "cuda"); its reason is shown.
+// Asks it where that takes libtorch.
+void require_worker_device(const std::string& device);
 
 // Builds or finishes a store with the worker; its progress is shown unless `quiet`, its errors
 // always. Throws Error if it does not succeed.

@@ -38,4 +38,11 @@ WorkerMemory worker_memory(const SegmentConfig& config, double tokens_per_sequen
   return memory;
 }
 
+WorkerMemory worker_memory(const PlanRecord& plan, double tokens_per_sequence) {
+  std::vector<WorkerMemory> all;
+  for (const PlannedSegment& segment : plan.segments)
+    all.push_back(worker_memory(segment.config, tokens_per_sequence));
+  return *std::ranges::max_element(all, {}, &WorkerMemory::total);
+}
+
 }  // namespace draftlab

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "record/plan.h"
 #include "record/segment.h"
 
 namespace draftlab {
@@ -15,5 +16,7 @@ struct WorkerMemory {
   double on_device() const { return frozen + training + step; }  // of a GPU
 };
 WorkerMemory worker_memory(const SegmentConfig& config, double tokens_per_sequence);
+// Of the segment that needs most. REQUIRES: there is one.
+WorkerMemory worker_memory(const PlanRecord& plan, double tokens_per_sequence);
 
 }  // namespace draftlab

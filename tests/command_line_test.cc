@@ -95,7 +95,10 @@ TEST_F(CommandLineTest, APathThatCannotBeOneIsToldInOurOwnWords) {
     EXPECT_THAT(output({command, sweep, "--out", path("file")}), HasSubstr("is a file"));
     EXPECT_THAT(output({command, sweep, "--out", path("file") + "/x"}), HasSubstr("is a file"));
   }
-  EXPECT_THAT(output({"status", ""}), HasSubstr("DIR is empty"));
+  for (const char* command : {"status", "report", "check"})
+    EXPECT_THAT(output({command, ""}), HasSubstr("DIR is empty")) << command;
+  EXPECT_THAT(output({"run", sweep, "--out", path("o"), "--reuse", ""}),
+              HasSubstr("--reuse is empty"));
   for (const std::string command : {"status", "resume", "report", "check"}) {
     output({command, std::string(6000, 'x')});
     output({command, path("loop")});

@@ -20,16 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-class ProcessesTest : public SmokeTest {
- protected:
-  // Waits until the first segment has a checkpoint of at least this step.
-  static void wait_for_checkpoint(const std::string& run_folder, int64_t step) {
-    ASSERT_TRUE(eventually([&] {
-      return fs::exists(RunFolder(run_folder).plan()) &&
-             segment_of(run_folder, 0).last_checkpoint().value_or(0) >= step;
-    }));
-  }
-};
+class ProcessesTest : public SmokeTest {};
 
 TEST_F(ProcessesTest, AKilledWorkerIsAFailedRunThatResumesToTheSameBits) {
   const std::string sweep = write_long_sweep("long.json", 2);

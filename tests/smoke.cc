@@ -55,6 +55,13 @@ void SmokeTest::expect_resumed_as(const std::string& numbers, const std::string&
   EXPECT_EQ(numbers_of(run_folder), numbers);
 }
 
+void SmokeTest::wait_for_checkpoint(const std::string& run_folder, int64_t step) {
+  ASSERT_TRUE(eventually([&] {
+    return std::filesystem::exists(RunFolder(run_folder).plan()) &&
+           segment_of(run_folder, 0).last_checkpoint().value_or(0) >= step;
+  }));
+}
+
 PlanRecord SmokeTest::plan_of(const std::string& run_folder) {
   return read_plan(RunFolder(run_folder));
 }

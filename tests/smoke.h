@@ -34,6 +34,8 @@ class SmokeTest : public ::testing::Test {
   std::string undisturbed(const std::string& sweep);
   // Resumes the folder, which must succeed and end with these numbers.
   static void expect_resumed_as(const std::string& numbers, const std::string& run_folder);
+  // Waits until the first segment has a checkpoint of at least this step.
+  static void wait_for_checkpoint(const std::string& run_folder, int64_t step);
   static PlanRecord plan_of(const std::string& run_folder);
   static SegmentFolder segment_of(const std::string& run_folder, size_t index);
 

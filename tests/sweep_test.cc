@@ -27,16 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-class SweepTest : public SmokeTest {
- protected:
-  // Waits until the first segment has a checkpoint of at least this step.
-  static void wait_for_checkpoint(const std::string& run_folder, int64_t step) {
-    ASSERT_TRUE(eventually([&] {
-      return fs::exists(RunFolder(run_folder).plan()) &&
-             segment_of(run_folder, 0).last_checkpoint().value_or(0) >= step;
-    }));
-  }
-};
+class SweepTest : public SmokeTest {};
 
 TEST_F(SweepTest, TheSmokeSweepGoesFromASweepFileToAReport) {
   const std::string sweep = write_sweep("smoke.json", [](JsonObject&) {});

@@ -6,10 +6,8 @@
 
 namespace draftlab {
 
-bool has_device(const std::string& device) { return device != "cuda" || at::hasCUDA(); }
-
 void require_device(const std::string& device) {
-  if (has_device(device)) return;
+  if (device != "cuda" || at::hasCUDA()) return;
   throw Error(
       "training.device",
       "is \"cuda\", but this build or machine has no CUDA device; build with scripts/build cuda "

@@ -4,10 +4,7 @@
 
 namespace draftlab {
 
-// Whether this build and machine can train on `device`: "cpu" or "cuda".
-bool has_device(const std::string& device);
-
-// Throws Error unless it has.
+// Throws Error unless this build and machine can train on `device`: "cpu" or "cuda".
 void require_device(const std::string& device);
 
 }  // namespace draftlab

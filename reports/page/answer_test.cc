@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include "base/number_text.h"
 #include "reports/checks/checked_study.h"
 #include "reports/checks/fairness.h"
+#include "reports/study/summary.h"
 #include "testing/synthetic_folder.h"
 
 namespace draftlab {
@@ -72,6 +74,18 @@ TEST_F(AnswerTest, EqualSecondsCanTurnTheOrderAround) {
   EXPECT_THAT(sentence(s, "Loss at equal seconds"), HasSubstr("AdamW has the lowest loss"));
 }
 
+TEST_F(AnswerTest, ALeaderAtEqualSecondsIsNamedWithItsNumberThere) {
+  sweep_.arms[1] = {"Muon", "muon", {5e-3, 1e-2, 2e-2}, {1.3, 1.6, 1.31}, 0.01};
+  Study s = study();
+  for (Result& result : s.results) result.config.training.schedule = "constant";
+  s.findings = check(s);
+  const Arm& muon = s.summary.arms[1];
+  const double there = at_equal_seconds(*muon.chosen(), Measure::kAcceptanceLength).estimate.mean;
+  ASSERT_LT(there, 1.59) << "it is not at its end by then";
+  EXPECT_THAT(sentence(s, "Acceptance length at equal seconds"),
+              HasSubstr("Muon has the highest acceptance length, " + fixed(there, 3) + " (mean"));
+}
+
 TEST_F(AnswerTest, NamesNoWinnerInTheMiddleOfAScheduleAndSaysWhyOnce) {
   const Study s = study();
   EXPECT_THAT(sentence(s, "Acceptance length at equal seconds"),
@@ -108,9 +122,10 @@ TEST_F(AnswerTest, NamesEveryArmThatDivergedAndHowOften) {
     for (int64_t seed : {1, 2, 3})
       ends.push_back({synthetic_run("AdamW", rate, seed), "diverged", "loss is NaN at step 61"});
   }
-  EXPECT_EQ(sentence(study(ends), "Divergence"),
-            "Diverged: 9 of 9 runs of AdamW, which therefore has no number; 1 of 3 runs of Muon. The "
-            "means are of the others.");
+  EXPECT_EQ(
+      sentence(study(ends), "Divergence"),
+      "Diverged: 9 of 9 runs of AdamW, which therefore has no number; 1 of 3 runs of Muon. The "
+      "means are of the others.");
 }
 
 TEST_F(AnswerTest, NamesNoWinnerFromFewerThanThreeSeeds) {
