@@ -1,6 +1,5 @@
 // Writer, reader, verifier and description on one small store.
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <functional>
@@ -10,7 +9,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/random.h"
 #include "store/describe.h"
 #include "store/file_hash.h"
 #include "store/reader.h"
@@ -18,6 +16,7 @@
 #include "store/verify.h"
 #include "store/writer.h"
 #include "testing/every_field.h"
+#include "testing/small_store.h"
 
 namespace draftlab {
 namespace {
@@ -26,87 +25,9 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::SizeIs;
 using ::testing::ThrowsMessage;
 
-constexpr int64_t kHidden = 4, kTaps = 2, kVocabulary = 50, kShards = 2, kPerShard = 3;
-
-StoreManifest header() {
-  StoreManifest m;
-  m.specification = {{"name", "small"}, {"responses", {{"seed", 1}}}};
-  m.target_name = "made up";
-  m.target_architecture = "llama";
-  m.target_sha256 = "abc";
-  m.target_layers = 3;
-  m.hidden_size = kHidden;
-  m.vocab_size = kVocabulary;
-  m.taps = {0, 2};
-  m.responses = "greedy";
-  return m;
-}
-
-std::vector<StoredSequence> sequences_of(int64_t shard) {
-  std::vector<StoredSequence> sequences;
-  for (int64_t i = 0; i < kPerShard; ++i) {
-    Random random(7, "store_test", shard * kPerShard + i);
-    StoredSequence s;
-    s.prompt_id = "p" + std::to_string(shard * kPerShard + i);
-    s.prompt_length = 2 + i;
-    const int64_t length = 5 + i;
-    s.looped = i == 1;
-    for (int64_t t = 0; t < length; ++t) {
-      s.token_ids.push_back(static_cast<int32_t>(random.below(kVocabulary)));
-      s.target_argmax.push_back(static_cast<int32_t>(random.below(kVocabulary)));
-      s.loss_mask.push_back(t >= s.prompt_length);
-    }
-    for (int64_t t = 0; t < length * kTaps * kHidden; ++t)
-      s.taps.push_back(static_cast<uint16_t>(random.below(0x7f80)));
-    sequences.push_back(std::move(s));
-  }
-  return sequences;
-}
-
-class Store : public ::testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("draftlab_store_test_" + std::to_string(::getpid()));
-    fs::remove_all(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  // Builds the store, its sequences changed by `change` before they are written.
-  template <typename Change>
-  StoreManifest build(Change change) {
-    StoreWriter writer(folder_, header(), kShards);
-    for (int64_t shard = 0; shard < kShards; ++shard) {
-      std::vector<StoredSequence> sequences = sequences_of(shard);
-      for (StoredSequence& sequence : sequences) change(sequence);
-      writer.write_shard(shard, sequences);
-    }
-    return writer.finish();
-  }
-  StoreManifest build() {
-    return build([](StoredSequence&) {});
-  }
-
-  std::vector<std::string> findings() const {
-    std::vector<std::string> texts;
-    for (const Finding& finding : verify_store(folder_)) texts.push_back(to_text(finding));
-    return texts;
-  }
-  fs::path shard(int64_t index) const { return folder_ / shard_name(index); }
-
-  // Where a tensor of a shard lies in its file.
-  size_t offset_of(int64_t index, const std::string& tensor) const {
-    return read_safetensors_header(read_file(shard(index)), "x").tensors.at(tensor).begin;
-  }
-  void flip_byte(const fs::path& file, size_t offset) const {
-    std::string bytes = read_file(file);
-    bytes[offset] = static_cast<char>(bytes[offset] ^ 1);
-    std::ofstream(file, std::ios::binary) << bytes;
-  }
-  fs::path folder_;
-};
+class Store : public SmallStore {};
 
 TEST_F(Store, WhatIsWrittenReadsBackInManifestOrder) {
   const StoreManifest written = build();
@@ -302,138 +223,6 @@ TEST_F(Store, ASecondBuilderIsKeptOut) {
   StoreWriter writer(folder_, header(), kShards);
   EXPECT_THAT([&] { StoreWriter second(folder_, header(), kShards); },
               ThrowsMessage<Error>(HasSubstr("another draftlab works in this folder")));
-}
-
-TEST_F(Store, AFlippedByteIsFoundInItsRecordAndRefusedByTheReader) {
-  build();
-  flip_byte(shard(1), offset_of(1, "2.taps") + 5);
-  EXPECT_THAT(findings(),
-              ::testing::ElementsAre("shard_00001.safetensors, record 2: (p5) its bytes changed"));
-  StoreReader reader(folder_);
-  reader.record(0);  // in the other shard
-  EXPECT_THAT([&] { reader.record(3); },
-              ThrowsMessage<Error>(AllOf(HasSubstr("shard_00001.safetensors"),
-                                         HasSubstr("not those the manifest lists"))));
-}
-
-TEST_F(Store, AFlippedByteOutsideOfTheRecordsIsFoundInItsShard) {
-  build();
-  const size_t padding = read_file(shard(0)).find("\"format\"") + 1;
-  flip_byte(shard(0), padding);
-  EXPECT_THAT(findings(),
-              ::testing::ElementsAre(
-                  "shard_00000.safetensors: its bytes changed outside of the records' data"));
-}
-
-TEST_F(Store, ATruncatedShardIsFoundWithTheRecordsThatAreCut) {
-  build();
-  fs::resize_file(shard(0), offset_of(0, "1.loss_mask") + 1);
-  const std::vector<std::string> found = findings();
-  ASSERT_THAT(found, SizeIs(2));  // the loss masks of records 1 and 2 come last in the file
-  EXPECT_THAT(found[0],
-              AllOf(HasSubstr("shard_00000.safetensors, record 1: (p1)"), HasSubstr("truncated")));
-  EXPECT_THAT(found[1], HasSubstr("record 2: (p2)"));
-  StoreReader reader(folder_);
-  EXPECT_THAT([&] { reader.record(0); },
-              ThrowsMessage<Error>(HasSubstr("shard_00000.safetensors: has ")));
-  fs::resize_file(shard(0), 20);
-  EXPECT_THAT(findings(), ::testing::ElementsAre(HasSubstr("truncated inside its header")));
-}
-
-TEST_F(Store, AMissingShardIsFound) {
-  build();
-  fs::remove(shard(1));
-  EXPECT_THAT(findings(), ::testing::ElementsAre("shard_00001.safetensors: is missing"));
-  StoreReader reader(folder_);
-  EXPECT_THAT([&] { reader.record(3); },
-              ThrowsMessage<Error>(HasSubstr("shard_00001.safetensors")));
-}
-
-TEST_F(Store, SwappedShardsAreFoundByName) {
-  build();
-  fs::rename(shard(0), folder_ / "x");
-  fs::rename(shard(1), shard(0));
-  fs::rename(folder_ / "x", shard(1));
-  const std::vector<std::string> found = findings();
-  ASSERT_THAT(found, SizeIs(2));
-  EXPECT_THAT(found[0], AllOf(HasSubstr("shard_00000.safetensors, record 0"),
-                              HasSubstr("this file is shard_00001.safetensors")));
-  EXPECT_THAT(found[1], AllOf(HasSubstr("shard_00001.safetensors, record 0"),
-                              HasSubstr("this file is shard_00000.safetensors")));
-}
-
-// What a faulty builder could write with right hashes.
-TEST_F(Store, ImpossibleContentsAreFoundWithTheirPosition) {
-  const auto expect_found = [&](auto change, const std::string& what) {
-    fs::remove_all(folder_);
-    build([&](StoredSequence& s) {
-      if (s.prompt_id == "p4") change(s);
-    });
-    EXPECT_THAT(findings(),
-                ::testing::ElementsAre("shard_00001.safetensors, record 1: (p4) " + what));
-    StoreReader reader(folder_);
-    EXPECT_THAT([&] { reader.record(3); },
-                ThrowsMessage<Error>(AllOf(HasSubstr("record 1 (p4): " + what))))
-        << "nor is it read, in whatever record of the shard";
-  };
-  expect_found([](StoredSequence& s) { s.taps[3 * kTaps * kHidden + kHidden + 1] = 0x7fc0; },
-               "a tap of layer 2 is not a finite number at position 3");
-  expect_found([](StoredSequence& s) { s.taps[0] = 0xff80; },
-               "a tap of layer 0 is not a finite number at position 0");
-  expect_found([](StoredSequence& s) { s.token_ids[1] = kVocabulary; },
-               "token_ids holds 50 at position 1, outside of the vocabulary of 50");
-  expect_found([](StoredSequence& s) { s.target_argmax[2] = -1; },
-               "target_argmax holds -1 at position 2, outside of the vocabulary of 50");
-  expect_found([](StoredSequence& s) { s.loss_mask[4] = 0; }, "loss_mask is wrong at position 4");
-}
-
-TEST_F(Store, AFileThatChangesWhileItIsReadIsRefused) {
-  build();
-  for (const bool cut : {false, true}) {
-    StoreReader reader(folder_);
-    EXPECT_NO_THROW(reader.record(0));
-    const std::string bytes = read_file(shard(0));
-    std::ofstream(shard(0), std::ios::binary) << (cut ? bytes.substr(0, 100) : bytes);
-    EXPECT_THAT([&] { reader.record(1); },
-                ThrowsMessage<Error>(AllOf(HasSubstr("shard_00000.safetensors"),
-                                           HasSubstr("changed while it was in use"))));
-    replace_file(shard(0), bytes);
-    EXPECT_NO_THROW(StoreReader(folder_).record(1)) << "the same bytes again";
-  }
-}
-
-TEST_F(Store, ARecordOfAnotherLengthThanTheManifestSaysIsFound) {
-  StoreManifest manifest = build();
-  ++manifest.shards[0].records[2].length;
-  write_manifest(folder_, manifest);
-  EXPECT_THAT(findings(),
-              ::testing::ElementsAre(AllOf(HasSubstr("shard_00000.safetensors, record 2: (p2)"),
-                                           HasSubstr("another dtype or shape"))));
-  StoreReader reader(folder_);
-  EXPECT_THAT([&] { reader.record(2); },
-              ThrowsMessage<Error>(AllOf(HasSubstr("record 2 (p2)"), HasSubstr("token_ids"))));
-}
-
-// With right hashes, and as many bytes as it should have.
-TEST_F(Store, ATensorOfAnotherDtypeIsRefused) {
-  StoreManifest manifest = build();
-  const SafetensorsFile file(shard(0));
-  for (const auto& [tensor, dtype] :
-       {std::pair("0.token_ids", "F32"), std::pair("0.loss_mask", "I8"),
-        std::pair("0.target_argmax", "U32"), std::pair("0.taps", "F16")}) {
-    std::map<std::string, SafetensorsEntry> tensors = file.tensors();
-    tensors.at(tensor).dtype = dtype;
-    const std::string bytes = safetensors_bytes(tensors, file.metadata());
-    replace_file(shard(0), bytes);
-    manifest.shards[0].bytes = static_cast<int64_t>(bytes.size());
-    manifest.shards[0].sha256 = sha256_hex(bytes);
-    write_manifest(folder_, manifest);
-    EXPECT_THAT(findings(), ::testing::Contains(HasSubstr("another dtype or shape"))) << tensor;
-    StoreReader reader(folder_);
-    EXPECT_THAT([&] { reader.record(0); },
-                ThrowsMessage<Error>(HasSubstr("another dtype or shape")))
-        << tensor;
-  }
 }
 
 TEST_F(Store, AFileThatChangedIsHashedAgain) {

@@ -83,4 +83,23 @@ class ExampleSegments : public ::testing::Test {
   static inline StoreManifest manifest_;
 };
 
+// All but seconds.
+inline void expect_equal_rows(const Metrics& a, const Metrics& b) {
+  ASSERT_EQ(a.steps.size(), b.steps.size());
+  for (size_t i = 0; i < a.steps.size(); ++i) {
+    EXPECT_EQ(a.steps[i].step, b.steps[i].step);
+    EXPECT_EQ(a.steps[i].loss, b.steps[i].loss);
+    EXPECT_EQ(a.steps[i].gradient_norm, b.steps[i].gradient_norm);
+    EXPECT_EQ(a.steps[i].tokens, b.steps[i].tokens);
+  }
+  ASSERT_EQ(a.evaluations.size(), b.evaluations.size());
+  for (size_t i = 0; i < a.evaluations.size(); ++i) {
+    EXPECT_EQ(a.evaluations[i].step, b.evaluations[i].step);
+    EXPECT_EQ(a.evaluations[i].split, b.evaluations[i].split);
+    EXPECT_EQ(a.evaluations[i].loss, b.evaluations[i].loss);
+    EXPECT_EQ(a.evaluations[i].acceptance_length, b.evaluations[i].acceptance_length);
+    EXPECT_EQ(a.evaluations[i].data_hash, b.evaluations[i].data_hash);
+  }
+}
+
 }  // namespace draftlab

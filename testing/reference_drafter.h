@@ -16,8 +16,8 @@
 // try it with.
 namespace draftlab {
 
-// Which context rows a sliding layer sees from slot o of a block with anchor a: from a + o - (W - 1)
-// on (ours), or from a - W on (speculators).
+// Which context rows a sliding layer sees from slot o of a block with anchor a: from a + o - (W -
+// 1) on (ours), or from a - W on (speculators).
 enum class WindowRule { kSpecForge, kSpeculators };
 
 inline at::Tensor reference_norm(const at::Tensor& x, const at::Tensor& weight, double eps) {
