@@ -173,6 +173,7 @@ int plan_command(const Words& words) {
   const auto out = line_of.optional_text("out");
   const RunFolder folder(out.value_or("OUT"));
   if (out) require_writable(folder.root());
+  const Reuse reuse = reuse_of(line_of);
   const Sweep sweep = read_sweep(line_of.text("SWEEP.json"), line_of.texts("set"));
   const SweepStore store = find_store(sweep, folder.store(), line_of.optional_text("store"));
   const PlanRecord plan = make_plan(sweep, store.planned);
@@ -196,7 +197,7 @@ int plan_command(const Words& words) {
   line("segments", grouped(static_cast<int64_t>(all.segments.size())));
   line("steps", steps_text(all));
   line("store", store_text(sweep, store, hidden_size));
-  if (line_of.given("reuse")) std::cout << reuse_text(reuse_of(line_of), folder, plan);
+  if (!reuse.folders.empty()) std::cout << reuse_text(reuse, folder, plan);
   line("disk", bytes_text(disk_bytes(all) + (store.built ? 0 : store.bytes(hidden_size))) +
                    " at most; " + bytes_text(free_space(out.value_or("."))) + " are free");
   line("memory", memory_text(all, store, jobs));
