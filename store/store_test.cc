@@ -251,6 +251,8 @@ TEST_F(Store, AManifestOfAnotherConventionOrVersionIsRefused) {
                  "layer_id_convention: 'input_of_layer' is not known");
   expect_refused("\"version\": 1", "\"version\": 2", "reads version 1");
   expect_refused("\"looped\"", "\"loped\"", "shards[0].records[0].looped: is missing");
+  expect_refused("\"mask_token_id\": 0", "\"mask_token_id\": 50",
+                 "mask_token_id: must lie between 0 and 49");
   expect_refused("\"prompt_length\": 2", "\"prompt_length\": 9",
                  "shards[0].records[0].length: must be at least 9");
 }

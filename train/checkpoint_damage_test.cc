@@ -84,6 +84,15 @@ TEST_F(CheckpointDamage, WhateverHappensToTheNewestCheckpointAResumeEndsWithTheS
   }
 }
 
+TEST_F(CheckpointDamage, ACheckpointIsReadOnlyAsWhatItIs) {
+  const SegmentConfig segment = config();
+  train(segment, "own", true);
+  const fs::path file = SegmentFolder(root_ / "segments/own").checkpoint(1);
+  EXPECT_NO_THROW(read_checkpoint(file, segment_id(segment), 1));
+  EXPECT_THROW(read_checkpoint(file, segment_id(segment), 2), Error);
+  EXPECT_THROW(read_checkpoint(file, "0123456789abcdef", 1), Error);
+}
+
 TEST_F(CheckpointDamage, WithoutAWholeCheckpointItBeginsAgainAndSaysSo) {
   const Outcome whole = train(config(), "from_nothing");
   const SegmentFolder folder(root_ / "segments/all_broken");
