@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
+#include <set>
 
 #include "base/number_text.h"
 #include "programs/command_line.h"
@@ -98,13 +99,18 @@ std::string cost_text(const UpdateCost& cost) {
   return text + (cost.flop > 0 ? " a step" : "");
 }
 
-// The trials that are planned and, as an example of what follows, each arm's first point as the
+// The trials that are planned and, as an example of what follows, each arm's first points as the
 // best.
 PlanRecord with_final_runs(PlanRecord plan, const Sweep& sweep, const SweepStore& store) {
   if (!sweep.tuning) return plan;
-  const PlanRecord final = example_final_phase(sweep, store.planned);
-  plan.segments.insert(plan.segments.end(), final.segments.begin(), final.segments.end());
-  plan.runs.insert(plan.runs.end(), final.runs.begin(), final.runs.end());
+  std::set<std::string> known;
+  for (const PlannedSegment& segment : plan.segments) known.insert(segment.id);
+  for (const PlanRecord& phase : example_phases(sweep, store.planned)) {
+    for (const PlannedSegment& segment : phase.segments) {
+      if (known.insert(segment.id).second) plan.segments.push_back(segment);
+    }
+    plan.runs.insert(plan.runs.end(), phase.runs.begin(), phase.runs.end());
+  }
   return plan;
 }
 
@@ -114,6 +120,14 @@ std::string tuning_text(const Sweep& sweep, const PlanRecord& trials) {
       counted(static_cast<int64_t>(sweep.arms[0].points.size()), "setting") + " an arm, " +
       counted(static_cast<int64_t>(sweep.tuning->seeds.size()), "tuning seed") + "; ";
   if (sweep.tuning->trials > 0) text += "drawn from ranges as points of a Sobol sequence; ";
+  if (const auto& halving = sweep.tuning->halving) {
+    int64_t points = static_cast<int64_t>(sweep.arms[0].points.size());
+    for (size_t rung = 0; rung < halving->at.size(); ++rung) {
+      points = halving->kept(points);
+      text += "\n          the best " + std::to_string(points) + " of each arm go on from step " +
+              std::to_string(halving->step(rung, sweep.arms[0].training.steps)) + "; ";
+    }
+  }
   const bool listed =
       std::ranges::any_of(sweep.arms, [](const SweepArm& arm) { return !arm.searched; });
   if (sweep.tuning->extend > 0 && listed) {

@@ -92,11 +92,16 @@ JsonObject to_json(const TuningDecision& decision) {
     if (tie) object["loss"] = trial.loss;
     trials.push_back(std::move(object));
   }
-  return {{"arm", decision.arm},
-          {"metric", decision.metric},
-          {"trials", std::move(trials)},
-          {"best", decision.best},
-          {"extended", decision.extended}};
+  JsonObject object{{"arm", decision.arm},
+                    {"metric", decision.metric},
+                    {"trials", std::move(trials)},
+                    {"best", decision.best},
+                    {"extended", decision.extended}};
+  if (decision.step > 0) {
+    object["step"] = decision.step;
+    object["kept"] = strings(decision.kept);
+  }
+  return object;
 }
 
 TrialScore trial_from_json(const Json& value, const std::string& where) {
@@ -113,6 +118,10 @@ TuningDecision decision_from_json(const Json& value, const std::string& where) {
   TuningDecision decision{
       fields.text("arm"), fields.text("metric"), {}, fields.text("best"), fields.text("extended")};
   read_list(fields, "trials", trial_from_json, decision.trials);
+  if (fields.has("step")) {
+    decision.step = fields.integer("step");
+    decision.kept = fields.texts("kept");
+  }
   fields.finish();
   return decision;
 }

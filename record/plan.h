@@ -59,6 +59,10 @@ struct TuningDecision {
   std::vector<TrialScore> trials;  // all that had run by then
   std::string best;                // point; "" where every run of the arm diverged
   std::string extended;            // new point to try, because `best` lies on an edge; or ""
+  // Of a rung of successive halving: the step at which the trials were judged, and the points that
+  // go on from there, best first. 0 and none where the trials went to their end.
+  int64_t step = 0;
+  std::vector<std::string> kept = {};
 };
 
 // The choice among trials (an index is one into `trials`); nothing where none has a number.

@@ -1,5 +1,6 @@
 #include "runner/planner.h"
 
+#include <algorithm>
 #include <cassert>
 #include <unordered_set>
 
@@ -62,6 +63,31 @@ void check_split(const Sweep& sweep, const PlannedStore& store, std::vector<std:
   }
 }
 
+// A part of one stage of a point: what one segment trains.
+struct Piece {
+  size_t stage = 0;
+  int64_t from_step = 0, to_step = 0;
+};
+
+// The stages of a point, cut at `cuts` (rising) and ended at the last of them, if there are any.
+std::vector<Piece> pieces_of(const ArmPoint& point, int64_t steps,
+                             const std::vector<int64_t>& cuts) {
+  const int64_t end = cuts.empty() ? steps : cuts.back();
+  std::vector<Piece> pieces;
+  for (size_t i = 0; i < point.stages.size(); ++i) {
+    const int64_t to =
+        std::min(end, i + 1 < point.stages.size() ? point.stages[i + 1].from_step : steps);
+    int64_t from = point.stages[i].from_step;
+    for (const int64_t cut : cuts) {
+      if (cut <= from || cut >= to) continue;
+      pieces.push_back({i, from, cut});
+      from = cut;
+    }
+    if (from < to) pieces.push_back({i, from, to});
+  }
+  return pieces;
+}
+
 }  // namespace
 
 std::vector<std::string> SegmentGraph::add_path(std::vector<SegmentConfig> path) {
@@ -79,12 +105,14 @@ std::vector<std::string> SegmentGraph::add_path(std::vector<SegmentConfig> path)
 }
 
 PlanRecord make_plan(const Sweep& sweep, const PlannedStore& store) {
-  return sweep.tuning ? make_phase(sweep, store, sweep.tuning->seeds, kTrial)
-                      : make_phase(sweep, store, sweep.seeds, "");
+  if (!sweep.tuning) return make_phase(sweep, store, sweep.seeds, "");
+  const auto first_rung = sweep.tuning->halving ? std::optional<size_t>(0) : std::nullopt;
+  return make_phase(sweep, store, sweep.tuning->seeds, kTrial, first_rung);
 }
 
 PlanRecord make_phase(const Sweep& sweep, const PlannedStore& store,
-                      const std::vector<Seeds>& all_seeds, const std::string& phase) {
+                      const std::vector<Seeds>& all_seeds, const std::string& phase,
+                      std::optional<size_t> rung) {
   PlanRecord plan;
   plan.name = sweep.name;
   plan.sweep_file = sweep.file.string();
@@ -105,11 +133,16 @@ PlanRecord make_phase(const Sweep& sweep, const PlannedStore& store,
     check_loss(arm, store);
     const DrafterConfig drafter = fitting_drafter(arm, store);
     const std::vector<ParameterShape> shapes = parameter_shapes(drafter);
+    std::vector<int64_t> cuts;
+    for (size_t i = 0; rung && i <= *rung; ++i)
+      cuts.push_back(sweep.tuning->halving->step(i, arm.training.steps));
+    const bool stops = rung && cuts.back() < arm.training.steps;
+    const std::string until = stops ? " rung " + std::to_string(*rung + 1) : "";
     for (const ArmPoint& point : arm.points) {
       const std::string name = arm.name + (point.label.empty() ? "" : " " + point.label);
       std::vector<SegmentConfig> path;
-      for (size_t i = 0; i < point.stages.size(); ++i) {
-        const Stage& stage = point.stages[i];
+      for (const Piece& piece : pieces_of(point, arm.training.steps, cuts)) {
+        const Stage& stage = point.stages[piece.stage];
         path.push_back(
             {.drafter = drafter,
              .training = arm.training,
@@ -120,23 +153,24 @@ PlanRecord make_phase(const Sweep& sweep, const PlannedStore& store,
              .seeds = {},
              .store = store.hash,
              .parent = "",
-             .start = stage.start,
-             .from_step = stage.from_step,
-             .to_step =
-                 i + 1 < point.stages.size() ? point.stages[i + 1].from_step : arm.training.steps});
+             .start = piece.from_step == stage.from_step
+                          ? stage.start
+                          : StartConfig{.schedule_from = stage.start.schedule_from},
+             .from_step = piece.from_step,
+             .to_step = piece.to_step});
       }
       for (const Seeds& seeds : all_seeds) {
         for (SegmentConfig& segment : path) segment.seeds = seeds;
-        PlannedRun run{name + " " + seeds_text(seeds),
+        PlannedRun run{name + " " + seeds_text(seeds) + until,
                        arm.name,
                        point.label,
-                       point.stages.back().optimizer,
+                       path.back().optimizer,
                        seeds,
                        graph.add_path(path),
                        phase};
         // An arm may be called like another arm's point.
         for (int copy = 2; !names.insert(run.name).second; ++copy) {
-          run.name = name + " " + seeds_text(seeds) + " (" + std::to_string(copy) + ")";
+          run.name = name + " " + seeds_text(seeds) + until + " (" + std::to_string(copy) + ")";
         }
         const auto [first, is_new] = first_run.emplace(run.segments.back(), run.name);
         if (!is_new) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -39,8 +40,10 @@ class SegmentGraph {
 // the sweep does not fit the store. Runs are ordered by arm, grid point, seed. Of a sweep with
 // tuning these are the trials; what follows from their results is next_phase()'s (runner/tuning.h).
 PlanRecord make_plan(const Sweep& sweep, const PlannedStore& store);
-// The same with these seeds instead of the sweep's own.
+// The same with these seeds instead of the sweep's own. With a rung the runs end there, cut at each
+// rung before it (runner/halving.h); behind the last rung they go to their end.
 PlanRecord make_phase(const Sweep& sweep, const PlannedStore& store,
-                      const std::vector<Seeds>& seeds, const std::string& phase);
+                      const std::vector<Seeds>& seeds, const std::string& phase,
+                      std::optional<size_t> rung = {});
 
 }  // namespace draftlab

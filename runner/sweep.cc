@@ -79,13 +79,24 @@ std::vector<Seeds> read_seed_list(const JsonArray& list, const std::string& wher
 TuningProtocol read_tuning(const Json& value, const std::string& where, const Sweep& sweep) {
   Fields fields(value, where);
   TuningProtocol tuning{read_seed_list(fields.array("seeds"), fields.where("seeds")),
-                        fields.integer("extend", 2), fields.integer("trials", 0),
-                        fields.integer("search_seed", 1)};
+                        fields.integer("extend", fields.has("halving") ? 0 : 2),
+                        fields.integer("trials", 0),
+                        fields.integer("search_seed", 1),
+                        {}};
   if (fields.has("trials"))
     require_between(static_cast<double>(tuning.trials), 1, 10000, fields.where("trials"));
   require_at_least(static_cast<double>(tuning.search_seed), 0, fields.where("search_seed"));
-  fields.finish();
   require_between(static_cast<double>(tuning.extend), 0, 10, fields.where("extend"));
+  if (fields.has("halving")) {
+    tuning.halving = read_halving(fields.any("halving"), fields.where("halving"));
+    if (tuning.extend > 0) {
+      throw Error(
+          fields.where("extend"),
+          "cannot go with \"halving\": a grid is extended by comparing its ends, which most "
+          "trials do not reach; widen the grid or search a range");
+    }
+  }
+  fields.finish();
   for (size_t i = 0; i < tuning.seeds.size(); ++i) {
     if (std::find(sweep.seeds.begin(), sweep.seeds.end(), tuning.seeds[i]) == sweep.seeds.end())
       continue;
@@ -190,6 +201,33 @@ std::vector<OptimizerConfig> read_optimizers(const Json& value, const std::strin
   return optimizers;
 }
 
+// Every rung is evaluated, and no re-warm-up runs over it, since it would begin anew there.
+void fit_rungs(const Halving& halving, SweepArm& arm) {
+  const int64_t steps = arm.training.steps;
+  std::vector<int64_t>& evaluated = arm.evaluation.steps;
+  int64_t before = 0;
+  for (size_t rung = 0; rung < halving.at.size(); ++rung) {
+    const int64_t step = halving.step(rung, steps);
+    const std::string what = "rung " + std::to_string(rung + 1) + " of tuning.halving";
+    if (step <= before) {
+      throw Error(arm.where, what + " falls on step " + std::to_string(step) +
+                                 ", which is not behind the one before it; train for more steps or "
+                                 "take rungs away");
+    }
+    before = step;
+    for (const ArmPoint& point : arm.points) {
+      for (const Stage& stage : point.stages) {
+        if (stage.from_step >= step || step >= stage.from_step + stage.start.rewarmup) continue;
+        throw Error(arm.where, what + " falls on step " + std::to_string(step) +
+                                   ", into the re-warm-up from step " +
+                                   std::to_string(stage.from_step) + "; move one of them");
+      }
+    }
+    const auto at = std::ranges::lower_bound(evaluated, step);
+    if (at == evaluated.end() || *at != step) evaluated.insert(at, step);
+  }
+}
+
 SweepArm read_arm(const Json& value, const std::string& where, const Common& common,
                   const Sweep& sweep, std::vector<std::string>& notices) {
   Fields fields(value, where);
@@ -216,6 +254,7 @@ SweepArm read_arm(const Json& value, const std::string& where, const Common& com
       arm_points(read_optimizers(optimizer, fields.where("optimizer"), sweep.tuning, notices),
                  routing, switches, arm.training, where, notices);
   fields.finish();
+  if (sweep.tuning && sweep.tuning->halving) fit_rungs(*sweep.tuning->halving, arm);
   return arm;
 }
 

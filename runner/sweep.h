@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "record/plan.h"
 #include "record/segment.h"
+#include "runner/halving.h"
 #include "runner/stage.h"
 
 namespace draftlab {
@@ -29,10 +30,11 @@ struct SweepArm {
 
 // Trials choose each arm's point before the runs that count (runner/tuning.h).
 struct TuningProtocol {
-  std::vector<Seeds> seeds;  // of the trials; none of Sweep::seeds
-  int64_t extend = 0;        // new learning rates an arm may try beyond the ends of its grid
-  int64_t trials = 0;        // points of every arm where arms have ranges; 0: they have none
-  int64_t search_seed = 1;   // of the shift of the points
+  std::vector<Seeds> seeds;        // of the trials; none of Sweep::seeds
+  int64_t extend = 0;              // new learning rates an arm may try beyond the ends of its grid
+  int64_t trials = 0;              // points of every arm where arms have ranges; 0: they have none
+  int64_t search_seed = 1;         // of the shift of the points
+  std::optional<Halving> halving;  // rungs on the way of every trial
 };
 
 // A sweep file as read and checked on its own; the planner checks it against the store.

@@ -18,12 +18,10 @@ std::string metric_of(const TargetLevel& target) {
   return target.metric.empty() ? kUsualMetric : target.metric;
 }
 
-// The evaluation at the planned last step on the tuning split; without numbers if the run never got
-// there.
-EvaluationRow final_evaluation(const SegmentFolder& folder, const Outcome& outcome,
-                               int64_t last_step) {
+// The evaluation at a step on the tuning split; without numbers if the run never got there.
+EvaluationRow evaluation_at(const SegmentFolder& folder, const Outcome& outcome, int64_t step) {
   for (EvaluationRow& row : read_metrics(folder.metrics(), outcome.metrics_sha256).evaluations) {
-    if (row.step == last_step && row.split == "tuning") return row;
+    if (row.step == step && row.split == "tuning") return row;
   }
   EvaluationRow none;
   none.loss = none.acceptance_length = NAN;
@@ -149,30 +147,55 @@ ArmState replay(const SweepArm& arm, const std::vector<TrialScore>& scores, int6
   }
 }
 
+// The rung of the arm that lies at this step; nothing at its end, or without rungs.
+std::optional<size_t> rung_at(const Sweep& sweep, const SweepArm& arm, int64_t step) {
+  const size_t rungs = sweep.tuning->halving ? sweep.tuning->halving->at.size() : 0;
+  for (size_t rung = 0; rung < rungs; ++rung) {
+    if (sweep.tuning->halving->step(rung, arm.training.steps) == step) return rung;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<ArmTrials> read_trials(const RunFolder& folder, const PlanRecord& plan) {
   const std::string metric = metric_of(plan.target);
+  std::map<std::string, const PlannedSegment*> segments;
+  for (const PlannedSegment& segment : plan.segments) segments[segment.id] = &segment;
+  const auto end_of = [&](const PlannedRun& run) {
+    return segments.at(run.segments.back())->config.to_step;
+  };
   std::vector<ArmTrials> arms;
+  const auto arm_of = [&](const PlannedRun& run) {
+    return std::ranges::find_if(arms, [&](const auto& each) { return each.arm == run.arm; });
+  };
+  for (const PlannedRun& run : plan.runs) {
+    if (run.phase != kTrial) continue;
+    auto arm = arm_of(run);
+    if (arm == arms.end()) arm = arms.insert(arm, {run.arm, 0, {}});
+    arm->step = std::max(arm->step, end_of(run));
+  }
   std::map<std::pair<std::string, std::string>, std::vector<EvaluationRow>> ends;  // by arm, point
   for (const PlannedRun& run : plan.runs) {
     if (run.phase != kTrial) continue;
-    auto arm = std::ranges::find_if(arms, [&](const auto& each) { return each.arm == run.arm; });
-    if (arm == arms.end()) arm = arms.insert(arms.end(), {run.arm, {}});
+    const auto arm = arm_of(run);
+    if (end_of(run) != arm->step) continue;
     auto score = std::ranges::find_if(arm->scores,
                                       [&](const auto& each) { return each.point == run.point; });
     if (score == arm->scores.end()) score = arm->scores.insert(score, {run.point});
-    const auto segment = std::ranges::find_if(
-        plan.segments, [&](const auto& each) { return each.id == run.segments.back(); });
-    const SegmentFolder last(folder, segment->id);
-    const auto outcome = read_outcome(last.outcome(), segment->id);
-    if (!outcome || outcome->kind != OutcomeKind::kDone) {
+    bool diverged = false;
+    for (const std::string& id : run.segments) {  // behind a parent that diverged nothing runs
+      const auto outcome = read_outcome(SegmentFolder(folder, id).outcome(), id);
+      diverged |= !outcome || outcome->kind != OutcomeKind::kDone;
+    }
+    if (diverged) {
       ++score->diverged;
       continue;
     }
     ++score->finished;
-    ends[{run.arm, run.point}].push_back(
-        final_evaluation(last, *outcome, segment->config.training.steps));
+    const SegmentFolder last(folder, run.segments.back());
+    const auto outcome = read_outcome(last.outcome(), run.segments.back());
+    ends[{run.arm, run.point}].push_back(evaluation_at(last, *outcome, arm->step));
   }
   for (ArmTrials& arm : arms) {
     for (TrialScore& score : arm.scores) {
@@ -194,35 +217,58 @@ std::optional<PlanRecord> next_phase(const Sweep& sweep, const PlannedStore& sto
   Sweep more = sweep, final = sweep;
   more.arms.clear();
   final.arms.clear();
+  std::optional<size_t> next_rung;
   std::vector<TuningDecision> decisions;
   for (const SweepArm& arm : sweep.arms) {
     const auto own =
         std::ranges::find_if(trials, [&](const auto& each) { return each.arm == arm.name; });
     const std::vector<TrialScore> scores =
         own == trials.end() ? std::vector<TrialScore>() : own->scores;
+    SweepArm one = arm;
+    if (const auto rung = own == trials.end() ? std::nullopt : rung_at(sweep, arm, own->step)) {
+      const int64_t count = sweep.tuning->halving->kept(static_cast<int64_t>(scores.size()));
+      const std::vector<std::string> kept = best_points(scores, metric, count);
+      decisions.push_back(
+          {arm.name, metric, scores, kept.empty() ? "" : kept[0], "", own->step, kept});
+      std::erase_if(one.points, [&](const ArmPoint& point) {
+        return std::ranges::find(kept, point.label) == kept.end();
+      });
+      if (kept.empty()) continue;
+      more.arms.push_back(one);
+      next_rung = *rung + 1;
+      continue;
+    }
     // A search has no edge that its own points made.
     const ArmState state = replay(arm, scores, arm.searched ? 0 : sweep.tuning->extend, metric);
     decisions.push_back({arm.name, metric, scores, state.any ? state.points[state.best].label : "",
                          state.extended ? state.points.back().label : ""});
     if (!state.any) continue;
-    SweepArm one = arm;
     one.points = {state.points[state.best]};
     final.arms.push_back(one);
     if (!state.extended) continue;
     one.points = {state.points.back()};
     more.arms.push_back(one);
   }
-  if (final.arms.empty()) return std::nullopt;
-  PlanRecord phase = more.arms.empty() ? make_phase(final, store, sweep.seeds, kFinal)
-                                       : make_phase(more, store, sweep.tuning->seeds, kTrial);
+  if (final.arms.empty() && more.arms.empty()) return std::nullopt;
+  PlanRecord phase = more.arms.empty()
+                         ? make_phase(final, store, sweep.seeds, kFinal)
+                         : make_phase(more, store, sweep.tuning->seeds, kTrial, next_rung);
   phase.decisions = std::move(decisions);
   return phase;
 }
 
-PlanRecord example_final_phase(const Sweep& sweep, const PlannedStore& store) {
-  Sweep final = sweep;
-  for (SweepArm& arm : final.arms) arm.points.resize(1);
-  return make_phase(final, store, sweep.seeds, kFinal);
+std::vector<PlanRecord> example_phases(const Sweep& sweep, const PlannedStore& store) {
+  std::vector<PlanRecord> phases;
+  Sweep example = sweep;
+  const size_t rungs = sweep.tuning->halving ? sweep.tuning->halving->at.size() : 0;
+  for (size_t rung = 1; rung <= rungs; ++rung) {
+    for (SweepArm& arm : example.arms)
+      arm.points.resize(sweep.tuning->halving->kept(static_cast<int64_t>(arm.points.size())));
+    phases.push_back(make_phase(example, store, sweep.tuning->seeds, kTrial, rung));
+  }
+  for (SweepArm& arm : example.arms) arm.points.resize(1);
+  phases.push_back(make_phase(example, store, sweep.seeds, kFinal));
+  return phases;
 }
 
 std::string text_of(const TuningDecision& decision) {
@@ -231,6 +277,15 @@ std::string text_of(const TuningDecision& decision) {
     return decision.arm +
            ": every trial diverged, so no setting is chosen and nothing of it is run";
   std::string text = decision.arm + ": ";
+  if (decision.step > 0) {
+    text += std::to_string(decision.kept.size()) + " of " + std::to_string(decision.trials.size()) +
+            " go on from step " + std::to_string(decision.step) + ", by their " + decision.metric +
+            " on the tuning split:";
+    for (const std::string& point : decision.kept)
+      text += (&point == &decision.kept[0] ? " " : ", ") + point + " (" +
+              significant(find(decision.trials, point)->mean, 4) + ")";
+    return text;
+  }
   if (decision.trials.size() == 1) {
     text += "its only setting has ";
   } else {

@@ -89,7 +89,7 @@ Findings few_seeds(const Study& study) {
 Findings unfinished_runs(const Study& study) {
   std::vector<const Result*> missing, early;
   for (const Result& run : study.results) {
-    if (!run.done() && !run.diverged()) missing.push_back(&run);
+    if (!run.done() && !run.diverged() && !run.dropped()) missing.push_back(&run);
     const bool whole = run.steps == run.config.training.steps && !run.held_out.empty() &&
                        run.held_out.back().step == run.steps;
     if (run.done() && !whole) early.push_back(&run);

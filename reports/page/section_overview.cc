@@ -71,16 +71,18 @@ std::string evaluation_fact(const Study& study, const SegmentConfig& config) {
 }
 
 std::string runs_fact(const Study& study) {
-  int64_t done = 0, diverged = 0, trials = 0;
+  int64_t done = 0, diverged = 0, dropped = 0, trials = 0;
   for (const Result& result : study.results) {
     trials += result.phase == kTrial;
     done += result.done();
     diverged += result.diverged();
+    dropped += result.dropped();
   }
   const int64_t all = static_cast<int64_t>(study.results.size());
   return counted(all, "run") + ": " + std::to_string(done) + " finished, " +
-         std::to_string(diverged) + " diverged, " + std::to_string(all - done - diverged) +
-         " without a result" +
+         std::to_string(diverged) + " diverged, " +
+         (dropped == 0 ? "" : std::to_string(dropped) + " dropped on the way, ") +
+         std::to_string(all - done - diverged - dropped) + " without a result" +
          (trials == 0 ? "" : "; " + counted(trials, "trial") + " among them chose the settings");
 }
 

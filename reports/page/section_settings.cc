@@ -90,28 +90,42 @@ std::string decisions_table(const Study& study) {
     }
     const bool none = std::ranges::all_of(
         decision.trials, [](const TrialScore& trial) { return std::isnan(trial.mean); });
+    std::string kept;
+    for (const std::string& point : decision.kept) kept += (kept.empty() ? "" : "; ") + point;
+    if (decision.step > 0) trials = "at step " + grouped(decision.step) + ": " + trials;
     table.row({escape(decision.arm), trials,
                none                    ? "none"
                : decision.best.empty() ? "only setting"
                                        : escape(decision.best),
                none                        ? "nothing"
+               : !decision.kept.empty()    ? "went on: " + escape(kept)
                : decision.extended.empty() ? "final runs with fresh seeds"
                                            : "tried " + escape(decision.extended)});
   }
   return details("How the settings were chosen", table.html());
 }
 
-// One number per setting that was tried; NaN where it diverged and nothing is left.
+// One number per setting that was tried; NaN where it diverged or was dropped and nothing is left.
 std::vector<double> trials(const Arm& arm, Measure measure) {
   std::vector<double> values;
   for (const Setting& setting : arm.tried()) {
+    const bool dropped = std::ranges::any_of(setting.runs, &Result::dropped);
     if (!setting.finished.empty()) {
       values.push_back(deciding(setting, measure).estimate.mean);
-    } else if (setting.diverged > 0) {
+    } else if (setting.diverged > 0 || dropped) {
       values.push_back(NAN);
     }
   }
   return values;
+}
+
+// Training seconds of all that an arm tried, dropped and diverged runs as far as they went.
+double seconds_of_trials(const Arm& arm) {
+  double seconds = 0;
+  for (const Setting& setting : arm.tried()) {
+    for (const Result* run : setting.runs) seconds += run->train_seconds;
+  }
+  return seconds;
 }
 
 }  // namespace
@@ -169,8 +183,13 @@ std::string trials_section(const Study& study) {
   HtmlTable table(head);
   for (const Arm& arm : study.summary.arms) {
     std::vector<std::string> cells = {look_sample(arm.look) + " " + escape(arm.name)};
-    for (double value : expected_best(trials(arm, measure), kind.lower_is_better))
-      cells.push_back(std::isnan(value) ? "may diverge" : fixed(value, kind.decimals));
+    const std::vector<double> values = trials(arm, measure);
+    const double seconds = seconds_of_trials(arm) / static_cast<double>(values.size());
+    for (double value : expected_best(values, kind.lower_is_better)) {
+      const double cost = seconds * static_cast<double>(cells.size());
+      cells.push_back((std::isnan(value) ? "no number" : fixed(value, kind.decimals)) + "<small>" +
+                      seconds_text(cost) + "</small>");
+    }
     cells.resize(head.size(), "–");
     table.row(cells);
   }
@@ -180,8 +199,11 @@ std::string trials_section(const Study& study) {
           paragraph("The " + kind.name + " on the " +
                         (study.summary.chosen_on == Split::kTuning ? "tuning" : "held-out") +
                         " sequences to expect from the best of k of the settings that were tried, "
-                        "over all choices of k; a setting that diverged is the worst. An arm that "
-                        "leads only in the last column leads by trying more.",
+                        "over all choices of k; a setting that diverged, or was dropped on the "
+                        "way, is the "
+                        "worst. Below it the training seconds that k settings cost, at the mean of "
+                        "those tried. An arm that leads only in the last column leads by trying "
+                        "more.",
                     "note"));
 }
 

@@ -218,6 +218,12 @@ std::vector<Result> load_results(const RunFolder& folder, const PlanRecord& plan
       }
       load_segments(folder, configs, result);
       apply_timings(timings, result);
+      const int64_t end = result.config.training.steps;
+      if (result.done() && run.phase == kTrial && result.config.to_step < end) {
+        result.outcome = "dropped";
+        result.reason = "a trial that successive halving ended at step " +
+                        std::to_string(result.config.to_step) + " of " + std::to_string(end);
+      }
       find_target(plan.target, result);
     } catch (const Error& error) {
       result.outcome = "unreadable";

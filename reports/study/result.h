@@ -45,12 +45,14 @@ struct Result {
   SegmentConfig config;          // of the last segment
   std::vector<RunStage> stages;  // one for each segment
 
-  // "done", "diverged", "failed", "interrupted" as the worker wrote it; "unfinished" (no outcome
-  // yet), "not started", "unreadable" (a file of it is broken).
+  // "done", "diverged", "failed", "interrupted" as the worker wrote it; "dropped": a trial that was
+  // done at a rung (runner/halving.h) and not trained further; "unfinished" (no outcome yet), "not
+  // started", "unreadable" (a file of it is broken).
   std::string outcome = "not started";
   std::string reason;  // empty when done
   bool done() const { return outcome == "done"; }
   bool diverged() const { return outcome == "diverged"; }
+  bool dropped() const { return outcome == "dropped"; }
 
   int64_t steps = 0, tokens = 0;
   // Data + model + optimizer, as measured; or, where `seconds_from_probe`, what the steps would

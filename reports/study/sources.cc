@@ -152,6 +152,17 @@ void require_distinct_names(const std::vector<Source>& sources,
   }
 }
 
+// A trial that went on from a rung is told by what it became.
+void leave_out_rungs(PlanRecord& plan) {
+  std::set<std::string> on_the_way;  // segments behind which a trial went on
+  for (const PlannedRun& run : plan.runs) {
+    if (run.phase == kTrial) on_the_way.insert(run.segments.begin(), run.segments.end() - 1);
+  }
+  std::erase_if(plan.runs, [&](const PlannedRun& run) {
+    return run.phase == kTrial && on_the_way.contains(run.segments.back());
+  });
+}
+
 template <typename Value>
 void keep_common(Value& value, const Value& other) {
   if (!(value == other)) value = Value();
@@ -164,6 +175,7 @@ std::vector<Source> read_sources(const std::vector<RunFolder>& folders) {
   std::vector<Source> sources;
   for (size_t i = 0; i < folders.size(); ++i)
     sources.push_back({folders[i], folders.size() > 1 ? labels[i] : "", read_plan(folders[i])});
+  for (Source& source : sources) leave_out_rungs(source.plan);
   if (sources.size() == 1) return sources;
   const std::map<std::string, std::vector<Pool>> pools = pools_of(sources);
   std::vector<std::map<std::string, std::string>> labels_of_arms(sources.size());
