@@ -1,6 +1,7 @@
 // draftlab: plans, runs and reports sweeps. Holds no tensors; draftlab-worker does.
 #include <fcntl.h>
 
+#include <csignal>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -90,6 +91,7 @@ int run(const Words& words) {
 
 int main(int argc, char** argv) {
   draftlab::open_standard_files();
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit is an error that names the file
   const draftlab::Words words(argv + 1, argv + argc);
   try {
     const int status = draftlab::run(words);

@@ -94,6 +94,7 @@ int time(const std::filesystem::path& task_file) {
 int run(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   std::signal(SIGBUS, tell_cut_file);
+  std::signal(SIGXFSZ, SIG_IGN);  // as in draftlab
   if (command == "--version") {
     std::cout << "draftlab-worker " << build_version() << " (" << build_commit() << ")\n";
     return 0;

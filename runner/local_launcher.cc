@@ -131,8 +131,9 @@ void LocalLauncher::start(const PlannedSegment& segment, const SegmentFolder& fo
     const int code = errno;
     ::kill(-process.pid, SIGKILL);
     ::waitpid(process.pid, nullptr, 0);
-    throw Error("pidfd_open",
-                std::string(::strerror(code)) + "; draftlab needs Linux 5.3 or newer");
+    throw Error("pidfd_open", ::strerror(code) +
+                                  std::string(code == ENOSYS ? "; draftlab needs Linux 5.3 or newer"
+                                                             : "; see ulimit -a"));
   }
   processes_.push_back(std::move(process));
 }
