@@ -112,13 +112,29 @@ TEST_F(StoreDamage, AFileThatChangesWhileItIsReadIsRefused) {
     StoreReader reader(folder_);
     EXPECT_NO_THROW(reader.record(0));
     const std::string bytes = read_file(shard(0));
-    std::ofstream(shard(0), std::ios::binary) << (cut ? bytes.substr(0, 100) : bytes);
+    std::string others = cut ? bytes.substr(0, 100) : bytes;
+    others.back() ^= 1;
+    std::ofstream(shard(0), std::ios::binary) << others;
     EXPECT_THAT([&] { reader.record(1); },
                 ThrowsMessage<Error>(AllOf(HasSubstr("shard_00000.safetensors"),
                                            HasSubstr("changed while it was in use"))));
     replace_file(shard(0), bytes);
     EXPECT_NO_THROW(StoreReader(folder_).record(1)) << "the same bytes again";
   }
+}
+
+TEST_F(StoreDamage, AFileWithOtherRightsNamesOrTimesIsStillTheSame) {
+  build();
+  StoreReader reader(folder_);
+  const auto tokens = [&] { return reader.record(1).token_ids[0]; };
+  const auto before = tokens();
+  fs::permissions(shard(0), fs::perms::owner_read);
+  EXPECT_EQ(tokens(), before);
+  fs::create_hard_link(shard(0), folder_ / "another name");
+  EXPECT_EQ(tokens(), before);
+  fs::permissions(shard(0), fs::perms::owner_all);
+  fs::last_write_time(shard(0), fs::file_time_type::clock::now() + std::chrono::hours(1));
+  EXPECT_EQ(tokens(), before);
 }
 
 TEST_F(StoreDamage, ARecordOfAnotherLengthThanTheManifestSaysIsFound) {
