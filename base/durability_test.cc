@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/file.h"
 
 namespace {
@@ -47,6 +48,19 @@ TEST(Durability, AReplacedFileIsSyncedBeforeItGetsItsNameAndItsFolderAfterwards)
   calls.clear();
   real_disk().append_and_sync(folder / "x.json", "more");
   EXPECT_THAT(calls, ::testing::ElementsAre("sync x.json"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Durability, ATemporaryNameThatIsALinkIsRefusedAndWhatItPointsToStays) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("durability_" + std::to_string(::getpid()));
+  make_folder(folder);
+  replace_file(folder / "mine", "mine");
+  std::filesystem::create_symlink(folder / "mine",
+                                  folder / ("x.json." + std::to_string(::getpid()) + ".tmp"));
+  EXPECT_THROW(replace_file(folder / "x.json", "bytes"), Error);
+  EXPECT_EQ(read_file(folder / "mine"), "mine");
+  EXPECT_FALSE(std::filesystem::exists(folder / "x.json"));
   std::filesystem::remove_all(folder);
 }
 

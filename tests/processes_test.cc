@@ -214,6 +214,35 @@ TEST_F(ProcessesTest, ALockThatIsALinkIsRefusedAndWhatItPointsToStays) {
   EXPECT_EQ(read_file(path("mine")), "mine");
 }
 
+TEST_F(ProcessesTest, AnInterruptBehindTheLastRunKeepsTheTimingFromStartingAndIsTold) {
+  const std::string sweep = write_sweep("one.json", [](JsonObject& sweep) {
+    sweep["seeds"] = JsonArray{1, 2};
+    sweep["arms"].as_array().resize(1);
+  });
+  const std::string out = path("out");
+  constexpr int kRuns = 4;  // two rates, two seeds
+  // A worker that interrupts the runner when all runs have their outcome.
+  make_folder(path("programs"));
+  fs::copy_file(DRAFTLAB_PROGRAM, path("programs/draftlab"));
+  const std::string worker = fs::path(DRAFTLAB_PROGRAM).parent_path() / "draftlab-worker";
+  replace_file(path("programs/draftlab-worker"),
+               "#!/bin/sh\ntrap '' INT TERM\nDRAFTLAB_RUNNER=$$ " + worker +
+                   " \"$@\"; status=$?\n" + "[ $1 = train ] && [ $(ls " + out +
+                   "/segments/*/outcome.json | wc -l) = " + std::to_string(kRuns) +
+                   " ] && kill -INT $PPID && sleep 0.2\nexit $status\n");
+  fs::permissions(path("programs/draftlab-worker"), fs::perms::owner_all);
+  const int status = std::system((path("programs/draftlab") + " run " + sweep + " --store " +
+                                  store() + " --out " + out + " --jobs 2 >" + path("said"))
+                                     .c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  const std::string said = read_file(path("said"));
+  EXPECT_THAT(said, HasSubstr("what is not timed yet will be by: draftlab resume"));
+  EXPECT_THAT(said, Not(HasSubstr("timing ")));
+  const Finished resumed = draftlab({"resume", out});
+  EXPECT_EQ(resumed.status, 0);
+  EXPECT_THAT(resumed.output, HasSubstr("timing "));
+}
+
 TEST_F(ProcessesTest, AClosedOutputEndsNoSweepAndWritesIntoNoFile) {
   const std::string sweep = write_sweep("one.json", [](JsonObject& sweep) {
     sweep["seeds"] = JsonArray{1};
