@@ -5,6 +5,7 @@
 #include "programs/commands.h"
 #include "reports/checks/checked_study.h"
 #include "reports/checks/fairness.h"
+#include "reports/study/comparison.h"
 #include "reports/study/study.h"
 #include "runner/terminal_text.h"
 
@@ -23,9 +24,9 @@ constexpr char kHelp[] =
     "concerns. DIR may\n"
     "be unfinished. Several folders are checked as one comparison. docs/fairness.md explains every "
     "check.\n\n"
-    "Exit status: 0 no check warns or refuses, 3 one warns, or refuses a winner by time alone, 4 "
-    "one refuses\n"
-    "any winner.\n\n"
+    "Exit status: 0 no check warns or refuses, 3 one warns, or refuses some comparisons (by time, "
+    "or of some\n"
+    "arms), 4 none is left: no two arms may be compared.\n\n"
     "  draftlab check runs/quick\n"
     "  draftlab check runs/adamw runs/muon\n"
     "  draftlab check --list\n";
@@ -54,13 +55,17 @@ int check_command(const Words& words) {
   std::vector<RunFolder> folders;
   for (const std::string& folder : line.texts("DIR")) folders.emplace_back(folder);
   const Study study = checked_study(folders);
+  const std::vector<Comparison> pairs =
+      comparisons(study, study.summary.chosen_by, View::kEqualSteps);
+  const bool some_left =
+      std::ranges::any_of(pairs, [](const Comparison& pair) { return pair.refusal == nullptr; });
   int status = 0;
   for (Severity severity : {Severity::kRefuse, Severity::kWarn, Severity::kInform}) {
     for (const FairnessFinding& finding : study.findings) {
       if (finding.severity != severity) continue;
       if (severity != Severity::kInform) {
         const bool refused = severity == Severity::kRefuse && !finding.by_time_only;
-        status = std::max(status, refused ? kRefused : kWarned);
+        status = std::max(status, refused && !some_left ? kRefused : kWarned);
       }
       std::cout << finding.id << "  " << padded(severity_name(severity), 8) << finding.sentence
                 << "\n";

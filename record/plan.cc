@@ -97,6 +97,7 @@ JsonObject to_json(const TuningDecision& decision) {
                     {"trials", std::move(trials)},
                     {"best", decision.best},
                     {"extended", decision.extended}};
+  if (decision.limited) object["limited"] = true;
   if (decision.step > 0) {
     object["step"] = decision.step;
     object["kept"] = strings(decision.kept);
@@ -118,6 +119,7 @@ TuningDecision decision_from_json(const Json& value, const std::string& where) {
   TuningDecision decision{
       fields.text("arm"), fields.text("metric"), {}, fields.text("best"), fields.text("extended")};
   read_list(fields, "trials", trial_from_json, decision.trials);
+  decision.limited = fields.boolean("limited", false);
   if (fields.has("step")) {
     decision.step = fields.integer("step");
     decision.kept = fields.texts("kept");

@@ -59,6 +59,7 @@ struct TuningDecision {
   std::vector<TrialScore> trials;  // all that had run by then
   std::string best;                // point; "" where every run of the arm diverged
   std::string extended;            // new point to try, because `best` lies on an edge; or ""
+  bool limited = false;            // it is nearer than a step of the grid: the option ends there
   // Of a rung of successive halving: the step at which the trials were judged, and the points that
   // go on from there, best first. 0 and none where the trials went to their end.
   int64_t step = 0;

@@ -97,8 +97,9 @@ double within_range(double rate, const OptimizerConfig& optimizer, const std::st
 }
 
 // The point that lies one step beyond the edge on which `best` lies, or at the end of the option's
-// range; nothing if it lies on no edge, or there already.
-std::optional<ArmPoint> beyond_edge(const std::vector<ArmPoint>& points, const ArmPoint& best) {
+// range, which sets `limited`; nothing if it lies on no edge, or there already.
+std::optional<ArmPoint> beyond_edge(const std::vector<ArmPoint>& points, const ArmPoint& best,
+                                    bool& limited) {
   std::vector<OptimizerConfig> optimizers;
   for (const ArmPoint& point : points) optimizers.push_back(optimizer_of(point));
   for (const std::string& key : distinguishing_options(optimizers)) {
@@ -110,8 +111,10 @@ std::optional<ArmPoint> beyond_edge(const std::vector<ArmPoint>& points, const A
     if (rate == rates.front()) next = rate * rate / rates[1];
     if (rate == rates.back()) next = rate * rate / rates[rates.size() - 2];
     if (next == 0) continue;
-    next = within_range(round_rate(next), optimizer_of(best), key);
+    const double wanted = round_rate(next);
+    next = within_range(wanted, optimizer_of(best), key);
     if (next == rate) continue;
+    limited = next != wanted;
     ArmPoint point = best;
     point.stages.back().optimizer = with_number(optimizer_of(best), key, next);
     return point;
@@ -125,6 +128,7 @@ struct ArmState {
   size_t best = 0;
   bool any = false;       // some run finished
   bool extended = false;  // the last of `points` is new
+  bool limited = false;   // as in TuningDecision, of the last of `points`
 };
 
 ArmState replay(const SweepArm& arm, const std::vector<TrialScore>& scores, int64_t extend,
@@ -136,7 +140,7 @@ ArmState replay(const SweepArm& arm, const std::vector<TrialScore>& scores, int6
     state.any = true;
     state.best = best - state.points.data();
     if (extensions == extend) return state;
-    const std::optional<ArmPoint> next = beyond_edge(state.points, *best);
+    const std::optional<ArmPoint> next = beyond_edge(state.points, *best, state.limited);
     if (!next) return state;
     state.points.push_back(*next);
     label_points(state.points);
@@ -229,7 +233,7 @@ std::optional<PlanRecord> next_phase(const Sweep& sweep, const PlannedStore& sto
       const int64_t count = sweep.tuning->halving->kept(static_cast<int64_t>(scores.size()));
       const std::vector<std::string> kept = best_points(scores, metric, count);
       decisions.push_back(
-          {arm.name, metric, scores, kept.empty() ? "" : kept[0], "", own->step, kept});
+          {arm.name, metric, scores, kept.empty() ? "" : kept[0], "", false, own->step, kept});
       std::erase_if(one.points, [&](const ArmPoint& point) {
         return std::ranges::find(kept, point.label) == kept.end();
       });
@@ -241,7 +245,8 @@ std::optional<PlanRecord> next_phase(const Sweep& sweep, const PlannedStore& sto
     // A search has no edge that its own points made.
     const ArmState state = replay(arm, scores, arm.searched ? 0 : sweep.tuning->extend, metric);
     decisions.push_back({arm.name, metric, scores, state.any ? state.points[state.best].label : "",
-                         state.extended ? state.points.back().label : ""});
+                         state.extended ? state.points.back().label : "",
+                         state.extended && state.limited});
     if (!state.any) continue;
     one.points = {state.points[state.best]};
     final.arms.push_back(one);
@@ -301,7 +306,8 @@ std::string text_of(const TuningDecision& decision) {
                             : ": nothing tells them apart, and the first is taken";
   }
   if (!decision.extended.empty())
-    text += "; it lies on the edge, so " + decision.extended + " is tried";
+    text += "; it lies on the edge, so " + decision.extended + " is tried" +
+            (decision.limited ? ", beyond which the option must not go" : "");
   return text;
 }
 

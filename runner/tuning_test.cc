@@ -74,7 +74,12 @@ TEST(Tuning, ABestPointOnAnEdgeExtendsTheGridByItsOwnRatioAtEitherEnd) {
 TEST(Tuning, AnExtensionStaysWithinWhatAnOptionMayBe) {
   const Sweep sweep =
       tuned_sweep({{"/arms/0/optimizer", R"({"kind": "adamw", "learning_rate": [0.5, 5]})"}});
-  EXPECT_THAT(next(sweep, {{"lr=0.5", 1.2}, {"lr=5", 1.4}})[0], "trial: adamw lr=10 seed=11");
+  const auto phase =
+      next_phase(sweep, example_store(), trials_of({{"lr=0.5", 1.2}, {"lr=5", 1.4}}));
+  EXPECT_EQ(runs_of(phase)[0], "trial: adamw lr=10 seed=11");
+  EXPECT_TRUE(phase->decisions[0].limited);
+  EXPECT_THAT(text_of(phase->decisions[0]),
+              HasSubstr("lr=10 is tried, beyond which the option must not go"));
   EXPECT_THAT(next(sweep, {{"lr=0.5", 1.2}, {"lr=5", 1.4}, {"lr=10", 1.5}})[0],
               "final: adamw lr=10 seed=1");
 }

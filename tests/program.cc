@@ -59,6 +59,7 @@ Program::Program(std::vector<std::string> words) {
   arguments.push_back(nullptr);
   pid_ = ::fork();
   if (pid_ == 0) {
+    ::signal(SIGINT, SIG_DFL);  // a test in the background of a shell inherits that it is ignored
     ::dup2(descriptor, STDOUT_FILENO);
     ::dup2(descriptor, STDERR_FILENO);
     ::execv(arguments[0], arguments.data());

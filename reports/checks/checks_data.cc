@@ -1,6 +1,7 @@
 // Fairness checks: what the runs learned from and were measured on.
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/number_text.h"
 #include "reports/checks/agreement.h"
@@ -11,7 +12,7 @@
 namespace draftlab {
 namespace {
 
-constexpr int64_t kFewPrompts = 30;  // below, an interval over prompts is itself uncertain
+constexpr double kManyEpochs = 10;  // each sequence visited so often, with new anchors every time
 
 // The first step at which `a` and `b` had seen different data; -1: none. Where a row has no hash,
 // the number of tokens stands in for it.
@@ -49,6 +50,11 @@ JsonObject evaluated_identity(const Result& run) {
   if (run.held_out.empty()) return {};
   return {{"evaluated blocks", run.held_out.back().blocks},
           {"evaluated prompts", run.held_out.back().prompts}};
+}
+
+double epochs_of(const SegmentConfig& config) {
+  return static_cast<double>(config.training.steps * config.training.sequences_per_step) /
+         static_cast<double>(config.split.train);
 }
 
 }  // namespace
@@ -117,7 +123,7 @@ Findings unequal_initial_weights(const Study& study) {
     unknown += hash(run).empty();
     Group& group = groups.try_emplace(run.seeds.weights, Group{.first = &run}).first->second;
     const bool hashed = !hash(run).empty() && !hash(*group.first).empty();
-    if (loss(run) != loss(*group.first) || (hashed && hash(run) != hash(*group.first)))
+    if (hashed ? hash(run) != hash(*group.first) : loss(run) != loss(*group.first))
       group.others.push_back(&run);
   }
   Findings findings;
@@ -236,6 +242,71 @@ Findings duplicate_sequences(const Study& study) {
          {}}};
   }
   return {};
+}
+
+Findings shared_seeds(const Study& study) {
+  std::map<std::string, std::vector<std::string>> arms_by;  // what is shared
+  for (const Arm& arm : study.summary.arms) {
+    if (arm.chosen() == nullptr || arm.chosen()->finished.size() < 2) continue;
+    const auto& runs = arm.chosen()->finished;
+    const auto distinct = [&](int64_t Seeds::*seed) {
+      std::set<int64_t> values;
+      for (const Result* run : runs) values.insert(run->seeds.*seed);
+      return values.size();
+    };
+    std::string shared;
+    if (distinct(&Seeds::weights) < runs.size()) shared = "initial weights";
+    if (distinct(&Seeds::data) < runs.size())
+      shared += (shared.empty() ? "" : " and ") + std::string("order of the data");
+    if (!shared.empty()) arms_by[shared].push_back(arm.name);
+  }
+  Findings findings;
+  for (const auto& [shared, arms] : arms_by) {
+    findings.push_back({Severity::kRefuse,
+                        "Seeds of " + joined(arms) + " share their " + shared +
+                            ": the spread over them is smaller than that of a training repeated, "
+                            "and a difference looks surer than it is. Give every seed its own.",
+                        arms});
+  }
+  return findings;
+}
+
+Findings many_epochs(const Study& study) {
+  double most = 0;
+  const Result* example = nullptr;
+  for (const Result& run : study.results) {
+    const double epochs = epochs_of(run.config);
+    if (epochs <= most) continue;
+    most = epochs;
+    example = &run;
+  }
+  if (most <= kManyEpochs) return {};
+  return {
+      {Severity::kWarn,
+       "Training sees each of its " + counted(example->config.split.train, "sequence") + " " +
+           significant(most, 2) + " times (" + example->run + "), above " +
+           number_text(kManyEpochs) +
+           ": what is measured is how well an optimizer fits these few. Train on more sequences "
+           "or for fewer steps.",
+       {}}};
+}
+
+Findings unlabelled_steps(const Study& study) {
+  std::map<int64_t, std::vector<const Result*>> runs_by;
+  for (const Result& run : study.results) {
+    if (run.unlabelled_steps > 0) runs_by[run.unlabelled_steps].push_back(&run);
+  }
+  Findings findings;
+  for (const auto& [steps, runs] : runs_by) {
+    findings.push_back(
+        {Severity::kInform,
+         counted(steps, "step") + " of " + grouped(runs.front()->steps) + " in " + runs_text(runs) +
+             " had no label that counts, so that no gradient came of them; alike for all "
+             "arms with the same data. A larger draft vocabulary or more anchors "
+             "leave fewer.",
+         {}});
+  }
+  return findings;
 }
 
 }  // namespace draftlab

@@ -319,4 +319,26 @@ Findings one_budget(const Study& study) {
            {}}};
 }
 
+Findings below_baseline(const Study& study) {
+  if (!study.summary.baselines) return {};
+  const double table = study.summary.baselines->bigram_acceptance_length;
+  std::vector<std::string> arms, said;
+  for (const Arm& arm : study.summary.arms) {
+    if (arm.chosen() == nullptr) continue;
+    const double length = at_end(*arm.chosen(), Measure::kAcceptanceLength).estimate.mean;
+    if (!(length < table)) continue;
+    arms.push_back(arm.name);
+    said.push_back(arm.name + " (" + fixed(length, 3) + ")");
+  }
+  if (arms.empty()) return {};
+  const bool all = arms.size() == study.summary.arms.size();
+  return {{Severity::kWarn,
+           (all ? "No arm is above a bigram table of the training tokens, which accepts "
+                : "Below a bigram table of the training tokens, which accepts ") +
+               fixed(table, 3) + (all ? ": " : ", stay ") + joined(said) +
+               "; a drafter that a table beats has not learned to draft yet, and an order among "
+               "such says little about one that has. Train longer, or on more sequences.",
+           arms}};
+}
+
 }  // namespace draftlab

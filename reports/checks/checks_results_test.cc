@@ -126,5 +126,14 @@ TEST_F(FairnessTest, F34ASecondBudgetSaysMore) {
   EXPECT_THAT(of("F34"), IsEmpty());
 }
 
+TEST_F(FairnessTest, F39ArmsBelowABigramTable) {
+  for (Result& r : study_.results) r.baselines->bigram_acceptance_length = 1.35;
+  EXPECT_THAT(of("F39"), ElementsAre(finding(kWarn, "which accepts 1.350, stay AdamW (1.305)")));
+  EXPECT_THAT(study_.findings.back().arms, ElementsAre("AdamW"));
+  for (Result& r : study_.results) r.baselines->bigram_acceptance_length = 1.5;
+  EXPECT_THAT(of("F39"), ElementsAre(finding(kWarn, "No arm is above a bigram table",
+                                             "1.500: AdamW (1.305) and Muon (1.405)")));
+}
+
 }  // namespace
 }  // namespace draftlab

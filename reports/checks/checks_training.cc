@@ -102,6 +102,16 @@ bool states(const JsonObject& optimizer, const std::string& key) {
   return value->is_object() && states(value->get_object(), key.substr(dot + 1));
 }
 
+// The same optimizer with every number left to its default; what is chosen by name stays.
+OptimizerConfig defaults_of(const OptimizerConfig& optimizer) {
+  JsonObject stated{{"kind", optimizer.kind}, {"learning_rate", optimizer.learning_rate()}};
+  for (const auto& option : optimizer.options) {
+    if (option.value().is_string() || option.value().is_bool())
+      stated[option.key()] = option.value();
+  }
+  return parse_optimizer_config(stated, optimizer.kind);
+}
+
 bool takes_vectors(const Result& run) {
   return optimizer_kind(run.optimizer.kind, run.run).takes_vectors;
 }
@@ -236,6 +246,51 @@ Findings unequal_updates(const Study& study) {
                ", more than ten times less: their learning rates are on different scales and do "
                "not compare as numbers.",
            {smallest, largest}}};
+}
+
+Findings options_of_one_arm(const Study& study) {
+  // An option of AdamW and that of the AdamW beside another rule are the same thing.
+  const auto plain = [](const std::string& key) {
+    return key.starts_with("adamw.") ? key.substr(6) : key;
+  };
+  struct Use {
+    const Arm* arm;
+    double value, fallback;
+    bool tuned;
+  };
+  std::map<std::string, std::vector<Use>> uses;  // by the option's plain key
+  for (const Arm& arm : study.summary.arms) {
+    const OptimizerConfig& optimizer = example_run(arm).optimizer;
+    const OptimizerConfig usual = defaults_of(optimizer);
+    for (const OptimizerOption& option : optimizer_kind(optimizer.kind, arm.name).options) {
+      const Json* value = optimizer.find(option.key);
+      const Json* fallback = usual.find(option.key);
+      if (value == nullptr || !value->is_number() || fallback == nullptr) continue;
+      if (option.key.ends_with("learning_rate")) continue;  // F37 and F25
+      const bool tuned = std::ranges::any_of(
+          arm.swept, [&](const SweptOption& swept) { return swept.key == option.key; });
+      uses[plain(option.key)].push_back(
+          {&arm, json_number(*value, option.key), json_number(*fallback, option.key), tuned});
+    }
+  }
+  Findings findings;
+  for (const auto& [key, all] : uses) {
+    for (const Use& use : all) {
+      if (use.tuned || use.value == use.fallback) continue;
+      const auto of_another = [&](const Use& other) { return other.arm != use.arm; };
+      const bool shared = std::ranges::any_of(
+          all, [&](const Use& other) { return of_another(other) && other.value == use.value; });
+      if (shared || std::ranges::none_of(all, of_another)) continue;
+      findings.push_back({Severity::kWarn,
+                          capitalized(key) + " is " + number_text(use.value) + " for " +
+                              use.arm->name + " alone, which is neither its default (" +
+                              number_text(use.fallback) +
+                              ") nor tuned: an arm can be held back, or helped, by it. Tune it, or "
+                              "leave it alone.",
+                          {use.arm->name}});
+    }
+  }
+  return findings;
 }
 
 }  // namespace draftlab

@@ -98,5 +98,25 @@ TEST_F(FairnessTest, F12EqualSecondsReadAScheduleOnlyWhereItIsDownToAHundredth) 
   }
 }
 
+TEST_F(FairnessTest, F40AnOptionOfOneArmAloneThatIsNeitherDefaultNorTuned) {
+  const auto set = [&](const std::string& arm, const char* options) {
+    const JsonObject stated = parse_json(options, "test").get_object();
+    for (size_t i = 0; i < 3; ++i) {
+      JsonObject object = to_json(run(arm, i).optimizer);
+      for (const auto& option : stated)
+        object[option.key()] = option.value();
+      run(arm, i).optimizer = parse_optimizer_config(object, "test");
+    }
+  };
+  EXPECT_THAT(of("F40"), IsEmpty()) << "both state a decay of 0";
+  set("AdamW", R"({"beta1": 0})");  // Muon's own AdamW keeps 0.9
+  EXPECT_THAT(of("F40"),
+              ElementsAre(finding(kWarn, "Beta1 is 0 for AdamW alone", "its default (0.9)")));
+  set("Muon", R"({"adamw": {"learning_rate": 0.001, "beta1": 0}})");
+  EXPECT_THAT(of("F40"), IsEmpty()) << "alike in both";
+  set("Muon", R"({"weight_decay": 0.9})");
+  EXPECT_THAT(of("F40"), ::testing::Contains(finding(kWarn, "Weight_decay is 0.9 for Muon alone")));
+}
+
 }  // namespace
 }  // namespace draftlab

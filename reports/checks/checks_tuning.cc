@@ -43,6 +43,22 @@ std::string shares(const std::map<Count, std::vector<std::string>>& arms_by,
 
 std::string settings_text(int64_t n) { return counted(n, "setting"); }
 
+// The acceptance length of `a` minus that of `b` at the last evaluation of the tuning split, for
+// each prompt; empty where one has no counts.
+std::vector<double> prompt_gaps(const Result& a, const Result& b) {
+  std::vector<double> gaps;
+  if (a.tuning.empty() || b.tuning.empty()) return gaps;
+  const EvaluationRow &x = a.tuning.back(), &y = b.tuning.back();
+  if (x.prompt_blocks.size() != y.prompt_blocks.size()) return gaps;
+  for (size_t i = 0; i < x.prompt_blocks.size(); ++i) {
+    if (x.prompt_blocks[i] == 0 || y.prompt_blocks[i] == 0) continue;
+    gaps.push_back(
+        static_cast<double>(x.prompt_matches[i]) / static_cast<double>(x.prompt_blocks[i]) -
+        static_cast<double>(y.prompt_matches[i]) / static_cast<double>(y.prompt_blocks[i]));
+  }
+  return gaps;
+}
+
 }  // namespace
 
 Findings unequal_trials(const Study& study) {
@@ -244,6 +260,46 @@ Findings tied_settings(const Study& study) {
                   "apart, train longer, or choose on more sequences."
                 : ".";
     findings.push_back({all ? Severity::kWarn : Severity::kInform, std::move(text), {arm.name}});
+  }
+  return findings;
+}
+
+Findings untuned_arms(const Study& study) {
+  std::vector<std::string> arms;
+  for (const Arm& arm : study.summary.arms) {
+    if (tried(arm) > 1) return {};  // F01 counts them against each other
+    if (tried(arm) == 1) arms.push_back(arm.name);
+  }
+  if (arms.size() < 2) return {};
+  return {{Severity::kWarn,
+           "Nothing was tuned: each arm ran at one setting, so that the order of the arms may be "
+           "that of their learning rates; give each a list or a range of rates.",
+           arms}};
+}
+
+Findings narrow_choice(const Study& study) {
+  const Summary& summary = study.summary;
+  if (summary.chosen_by != Measure::kAcceptanceLength || summary.chosen_on != Split::kTuning)
+    return {};
+  Findings findings;
+  for (const Arm& arm : summary.arms) {
+    if (!arm.choice || arm.choice->is_tie()) continue;
+    const Setting& best = *arm.chosen_trial();
+    std::vector<const Setting*> others;
+    for (const Setting& setting : arm.tried())
+      if (&setting != &best) others.push_back(&setting);
+    const Setting* next = best_setting(others, summary.chosen_by);
+    if (next == nullptr || best.finished.empty() || next->finished.empty()) continue;
+    const std::vector<double> gaps = prompt_gaps(*best.finished.front(), *next->finished.front());
+    const Estimate gap = estimate(gaps);
+    if (gap.n >= kFewPrompts || gap.n < 2 || gap.low > 0) continue;
+    findings.push_back(
+        {Severity::kWarn,
+         "The setting of " + arm.name + " was chosen on " + counted(gap.n, "prompt") +
+             ", which cannot tell it from the next best (" + next->label + "): the difference is " +
+             signed_text(gap.mean, 3) + ", " + interval_text(gap.low, gap.high, 3) +
+             " over prompts. Give the tuning split more sequences.",
+         {arm.name}});
   }
   return findings;
 }

@@ -104,5 +104,33 @@ TEST_F(FairnessTest, F36SettingsThatTie) {
   EXPECT_THAT(of("F36"), ElementsAre(finding(kInform, "The best 2 settings of AdamW tie")));
 }
 
+TEST_F(FairnessTest, F37NothingWasTuned) {
+  EXPECT_THAT(of("F37"), ElementsAre(finding(kWarn, "each arm ran at one setting")));
+  add_trials("Muon", "muon", {0.002});
+  EXPECT_THAT(of("F37"), IsEmpty()) << "F01 counts them now";
+}
+
+TEST_F(FairnessTest, F41AChoiceThatItsPromptsCannotTell) {
+  // Two prompts of three, one of which likes the other rate.
+  const auto prompts = [](Result& r, std::vector<int64_t> matches) {
+    r.phase = kTrial;
+    r.tuning.back().prompt_blocks.assign(matches.size(), 10);
+    r.tuning.back().prompt_matches = std::move(matches);
+  };
+  for (Result& r : study_.results) r.phase = kFinal;
+  add("Muon", "muon", 0.001, 1, 1.50);
+  prompts(study_.results.back(), {6, 6, 3});
+  add("Muon", "muon", 0.002, 1, 1.45);
+  prompts(study_.results.back(), {5, 5, 4});
+  EXPECT_THAT(of("F41"), ElementsAre(finding(
+                             kWarn, "The setting of Muon was chosen on 3 prompts",
+                             "the next best (learning_rate 0.002): the difference is +0.033")));
+  prompts(study_.results.back(), {5, 5, 2});  // as much on every prompt
+  EXPECT_THAT(of("F41"), IsEmpty());
+  prompts(study_.results.back(), std::vector<int64_t>(30, 4));
+  prompts(study_.results[study_.results.size() - 2], std::vector<int64_t>(30, 4));
+  EXPECT_THAT(of("F41"), IsEmpty()) << "thirty prompts are enough for an interval";
+}
+
 }  // namespace
 }  // namespace draftlab

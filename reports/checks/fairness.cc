@@ -77,6 +77,15 @@ const std::vector<CheckKind>& check_kinds() {
       {"F35", kRefuse, "are held-out sequences also trained on?", duplicate_sequences, ""},
       {"F36", kWarn, "does the deciding measure tell the settings of an arm apart?", tied_settings,
        ""},
+      {"F37", kWarn, "was any arm tuned?", untuned_arms, ""},
+      {"F38", kRefuse, "does every seed have weights and data of its own?", shared_seeds, ""},
+      {"F39", kWarn, "is every arm above a bigram table?", below_baseline, ""},
+      {"F40", kWarn, "has one arm alone an option that is neither default nor tuned?",
+       options_of_one_arm, ""},
+      {"F41", kWarn, "were settings chosen on enough prompts for the gap that decided?",
+       narrow_choice, ""},
+      {"F42", kWarn, "how often did training see each sequence?", many_epochs, ""},
+      {"F43", kInform, "did every step have labels?", unlabelled_steps, ""},
   };
   return kinds;
 }

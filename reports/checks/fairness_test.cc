@@ -10,8 +10,8 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 TEST(CheckKinds, AreInOrderWithAFunctionOrAReason) {
-  ASSERT_THAT(check_kinds(), SizeIs(36));
-  for (size_t i = 0; i < 36; ++i) {
+  ASSERT_THAT(check_kinds(), SizeIs(43));
+  for (size_t i = 0; i < 43; ++i) {
     const CheckKind& kind = check_kinds()[i];
     EXPECT_EQ(kind.id, (i < 9 ? "F0" : "F") + std::to_string(i + 1));
     EXPECT_EQ(kind.run == nullptr, !kind.excluded.empty()) << kind.id;
@@ -20,9 +20,10 @@ TEST(CheckKinds, AreInOrderWithAFunctionOrAReason) {
 }
 
 TEST_F(FairnessTest, AFairStudyOfOneBudgetIsToldThatAndNothingElse) {
-  ASSERT_THAT(study().findings, SizeIs(1));
+  ASSERT_THAT(study().findings, SizeIs(2));
   EXPECT_EQ(study_.findings[0].id, "F34");
-  EXPECT_THAT(counts_text(study_.findings), "0 refuse a winner, 0 warn, 1 informs");
+  EXPECT_EQ(study_.findings[1].id, "F37") << "and that nobody tuned it";
+  EXPECT_THAT(counts_text(study_.findings), "0 refuse a winner, 1 warns, 1 informs");
 }
 
 TEST_F(FairnessTest, AFairTunedStudyIsToldNoMore) {
@@ -83,6 +84,8 @@ TEST_F(FairnessTest, AFolderWithoutAResultAndAnEmptyOneCanBeChecked) {
 }
 
 TEST_F(FairnessTest, OldFoldersAreToldWhatIsNotKnown) {
+  add_trials("AdamW", "adamw");
+  add_trials("Muon", "muon", {0.0004, 0.003});
   for (Result& r : study_.results) {
     for (EvaluationRow& row : r.held_out) {
       row.data_hash.clear();

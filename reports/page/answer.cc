@@ -233,6 +233,11 @@ std::vector<Statement> answer(const Study& study) {
   if (study.results.empty()) return statements;
   if (const std::string losses = losses_sentence(study); !losses.empty())
     statements.push_back({"Training loss", losses});
+  // What takes the meaning from an order of the arms is read before it.
+  for (const FairnessFinding& finding : study.findings) {
+    if (finding.id == "F37" || finding.id == "F39")
+      statements.push_back({"Speaks against", finding.sentence});
+  }
   std::set<std::string> told;
   for (Measure measure : {Measure::kAcceptanceLength, Measure::kLoss}) {
     const std::string topic = capitalized(kind_of(measure).name);

@@ -97,10 +97,12 @@ std::string decisions_table(const Study& study) {
                none                    ? "none"
                : decision.best.empty() ? "only setting"
                                        : escape(decision.best),
-               none                        ? "nothing"
-               : !decision.kept.empty()    ? "went on: " + escape(kept)
-               : decision.extended.empty() ? "final runs with fresh seeds"
-                                           : "tried " + escape(decision.extended)});
+               none                     ? "nothing"
+               : !decision.kept.empty() ? "went on: " + escape(kept)
+               : decision.extended.empty()
+                   ? "final runs with fresh seeds"
+                   : "tried " + escape(decision.extended) +
+                         (decision.limited ? ", the end of the option's range" : "")});
   }
   return details("How the settings were chosen", table.html());
 }

@@ -57,6 +57,7 @@ void add_schedule(const Metrics& metrics, double base_rate, Result& result) {
 void add_metrics(Metrics metrics, const SegmentConfig& config, Result& result,
                  int64_t& clipped_steps) {
   for (const StepRow& row : metrics.steps) {
+    result.unlabelled_steps += row.tokens == result.tokens;
     result.tokens = row.tokens;
     result.data_seconds += row.data_seconds;
     result.model_seconds += row.model_seconds;

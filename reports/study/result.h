@@ -60,6 +60,7 @@ struct Result {
   double train_seconds = 0;
   double data_seconds = 0, model_seconds = 0, optimizer_seconds = 0;
   double clipped_share = 0;       // of steps; NaN without steps
+  int64_t unlabelled_steps = 0;   // whose blocks had no label that counts: no gradient, no loss
   int64_t peak_memory_bytes = 0;  // largest over its segments; 0: not known
   std::string weights_hash;
   std::optional<bool> alone;        // false: another worker ran beside it; nothing: not recorded

@@ -146,6 +146,8 @@ std::string runs_csv(const std::vector<Result>& results) {
       {"optimizer_options", [](const Result& r) { return canonical(to_json(r.optimizer)); }},
       {"reason", &Result::reason},
       {"folder", &Result::folder},
+      {"unlabelled_steps", &Result::unlabelled_steps},
+      {"setting", &Result::point},
   };
   return csv(columns, results);
 }
