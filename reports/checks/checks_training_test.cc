@@ -115,7 +115,11 @@ TEST_F(FairnessTest, F40AnOptionOfOneArmAloneThatIsNeitherDefaultNorTuned) {
   set("Muon", R"({"adamw": {"learning_rate": 0.001, "beta1": 0}})");
   EXPECT_THAT(of("F40"), IsEmpty()) << "alike in both";
   set("Muon", R"({"weight_decay": 0.9})");
-  EXPECT_THAT(of("F40"), ::testing::Contains(finding(kWarn, "Weight_decay is 0.9 for Muon alone")));
+  EXPECT_THAT(of("F40"), ElementsAre(finding(kWarn, "Weight_decay is 0.9 for Muon alone")));
+  add("Muon", "muon", 0.001, 1, 1.1);  // with a decay of 0
+  EXPECT_THAT(of("F40"), IsEmpty()) << "it was tuned";
+  set("AdamW", R"({"weight_decay": 0.5})");
+  EXPECT_THAT(of("F40"), ElementsAre(finding(kWarn, "Weight_decay is 0.5 for AdamW alone")));
 }
 
 }  // namespace

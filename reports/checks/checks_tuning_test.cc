@@ -106,6 +106,7 @@ TEST_F(FairnessTest, F36SettingsThatTie) {
 
 TEST_F(FairnessTest, F37NothingWasTuned) {
   EXPECT_THAT(of("F37"), ElementsAre(finding(kWarn, "each arm ran at one setting")));
+  add("Lion", "lion", 0.001, 4, 1.3);
   add_trials("Muon", "muon", {0.002});
   EXPECT_THAT(of("F37"), IsEmpty()) << "F01 counts them now";
 }
