@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
+#include "record/choice.h"
+#include "record/question.h"
 #include "runner/search.h"
 #include "runner/sweep_changes.h"
 
@@ -296,6 +298,17 @@ Sweep parse_sweep(const Json& content, const fs::path& file) {
                   "'" + arm.name + "' is also the name of " + element("arms", i) + "; rename one");
     }
     sweep.arms.push_back(std::move(arm));
+  }
+  if (fields.has("questions")) {
+    std::vector<std::string> names;
+    for (const SweepArm& arm : sweep.arms) names.push_back(arm.name);
+    parse_questions(fields.any("questions"), fields.where("questions"), names,
+                    sweep.target.metric.empty() ? kUsualMetric : sweep.target.metric);
+  }
+  if (fields.has("same")) {
+    const double same = fields.number("same");
+    if (!(same > 0))
+      throw Error(fields.where("same"), "must be above 0: a difference that is none");
   }
   if (sweep.tuning) require_equal_trials(sweep.arms);
   const auto is_searched = [](const SweepArm& arm) { return arm.searched; };

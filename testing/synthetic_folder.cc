@@ -152,7 +152,7 @@ void write_segment(const RunFolder& folder, const PlannedRun& run, const Segment
   }
   outcome.step = last_step;
   outcome.reason = end.reason;
-  if (done) outcome.weights_hash = std::string(60, 'a') + "0123";
+  if (done) outcome.weights_hash = sha256_hex(segment.id());
   outcome.peak_memory_bytes = 1 << 30;
   write_outcome(segment.outcome(), outcome);
 }

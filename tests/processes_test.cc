@@ -231,6 +231,7 @@ TEST_F(ProcessesTest, AnInterruptBehindTheLastRunKeepsTheTimingFromStartingAndIs
                    "/segments/*/outcome.json | wc -l) = " + std::to_string(kRuns) +
                    " ] && kill -INT $PPID && sleep 0.2\nexit $status\n");
   fs::permissions(path("programs/draftlab-worker"), fs::perms::owner_all);
+  ::signal(SIGINT, SIG_DFL);  // which the background of a shell ignores
   const int status = std::system((path("programs/draftlab") + " run " + sweep + " --store " +
                                   store() + " --out " + out + " --jobs 2 >" + path("said"))
                                      .c_str());

@@ -71,7 +71,7 @@ const std::vector<CheckKind>& check_kinds() {
       {"F31", kInform, "do loss and acceptance length agree?", disagreeing_measures, ""},
       {"F32", kWarn, "are many comparisons taken for one?", nullptr,
        "a claim needs an adjusted p of at most " + kClaimLevelText +
-           " (Holm) over all pairs of arms"},
+           " (Holm) over all questions of the sweep"},
       {"F33", kWarn, "was the target fixed before anything ran?", no_target, ""},
       {"F34", kInform, "is there more than one budget or drafter?", one_budget, ""},
       {"F35", kRefuse, "are held-out sequences also trained on?", duplicate_sequences, ""},

@@ -15,7 +15,7 @@ namespace {
 std::vector<const Arm*> ranking(const Summary& summary, Measure measure, SampleOf of) {
   std::vector<const Arm*> arms;
   for (const Arm& arm : summary.arms) {
-    if (arm.chosen() == nullptr) continue;
+    if (arm.chosen() == nullptr || arm.copy_of) continue;
     if (!std::isnan(of(*arm.chosen(), measure).estimate.mean)) arms.push_back(&arm);
   }
   std::stable_sort(arms.begin(), arms.end(), [&](const Arm* a, const Arm* b) {
@@ -209,6 +209,16 @@ std::string divergence_sentence(const Summary& summary) {
   return "Diverged: " + listed(parts) + ". The means are of the others.";
 }
 
+// Arms that are one training under two names; "" where there are none.
+std::string copies_sentence(const Summary& summary) {
+  std::vector<std::string> parts;
+  for (const Arm& arm : summary.arms) {
+    if (arm.copy_of) parts.push_back(arm.name + " of " + summary.arms[*arm.copy_of].name);
+  }
+  if (parts.empty()) return "";
+  return "Bit-equal copies, which are a check and no arms of their own: " + listed(parts) + ".";
+}
+
 // What each arm trains on, where that differs; else "".
 std::string losses_sentence(const Study& study) {
   std::vector<std::pair<std::string, std::vector<std::string>>> arms_of;  // by loss
@@ -239,7 +249,9 @@ std::vector<Statement> answer(const Study& study) {
       statements.push_back({"Speaks against", finding.sentence});
   }
   std::set<std::string> told;
-  for (Measure measure : {Measure::kAcceptanceLength, Measure::kLoss}) {
+  std::vector<Measure> measures = {Measure::kAcceptanceLength, Measure::kLoss};
+  if (summary.chosen_by == Measure::kLoss) std::swap(measures[0], measures[1]);
+  for (Measure measure : measures) {
     const std::string topic = capitalized(kind_of(measure).name);
     statements.push_back(
         {topic + " at equal steps", measure_sentence(study, measure, View::kEqualSteps, told)});
@@ -247,6 +259,8 @@ std::vector<Statement> answer(const Study& study) {
     statements.push_back(
         {topic + " at equal seconds", measure_sentence(study, measure, View::kEqualSeconds, told)});
   }
+  if (const std::string text = copies_sentence(summary); !text.empty())
+    statements.push_back({"Copies", text});
   if (const std::string text = divergence_sentence(summary); !text.empty())
     statements.push_back({"Divergence", text});
   if (const std::string text = tie_sentence(study); !text.empty())

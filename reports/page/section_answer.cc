@@ -36,9 +36,11 @@ std::string difference_cell(const std::vector<Comparison>& all, const Arm& arm,
   std::string text = signed_text(d.mean, decimals);
   if (comparison.claimed()) text = "<strong>" + text + "</strong>";
   if (d.n < 2) return text + "<small>one seed</small>";
-  text += "<small>" + interval_text(d.low, d.high, decimals) + "</small><small>";
+  text += "<small>" + interval_text(comparison.interval.low, comparison.interval.high, decimals) +
+          "</small><small>";
   if (comparison.refusal != nullptr)
     return text + "no claim: " + comparison.refusal->id + "</small>";
+  if (comparison.equivalent()) return text + verdict(comparison, measure) + "</small>";
   return text + (std::isnan(comparison.adjusted_p) ? "" : "p " + p_text(comparison.adjusted_p)) +
          "</small>";
 }
@@ -88,9 +90,13 @@ std::string differences(const Study& study) {
   if (rows == 0) return "";
   return "<h3>Differences to " + escape(reference.name) + "</h3>\n" + table.html() +
          paragraph(
-             "Mean difference over runs with the same seeds, with its 95 % Student-t interval, "
-             "which stands alone, and the p of the paired t test, adjusted (Holm) for all pairs of "
-             "arms that are compared in the same column. Bold: at least " +
+             "Mean difference over runs with the same seeds, with its Student-t interval: where a "
+             "p "
+             "stands below it, a question of this sweep is answered, the p of the paired t test is "
+             "adjusted (Holm) for all its questions, and the interval is the one that excludes 0 "
+             "where the claim stands; else the interval is of 95 % and nothing is claimed. Bold: "
+             "at "
+             "least " +
                  kFewestSeedsInWords + " seeds, p of at most " + kClaimLevelText +
                  ", and no check that refuses.",
              "note");

@@ -13,6 +13,11 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+double standard_error(const Estimate& differences, double least_sd) {
+  if (std::isnan(differences.sd)) return kNaN;
+  return std::max(differences.sd, least_sd) / std::sqrt(static_cast<double>(differences.n));
+}
+
 }  // namespace
 
 double student_t_quantile(double probability, int64_t degrees_of_freedom) {
@@ -77,11 +82,30 @@ double t_value(const Estimate& differences) {
   return differences.mean / (differences.sd / std::sqrt(static_cast<double>(differences.n)));
 }
 
-double p_value(const Estimate& differences) {
-  if (std::isnan(differences.sd)) return kNaN;
-  if (differences.sd == 0) return differences.mean == 0 ? 1 : 0;
+double p_value(const Estimate& differences, double least_sd) {
+  const double error = standard_error(differences, least_sd);
+  if (std::isnan(error)) return kNaN;
+  if (error == 0) return differences.mean == 0 ? 1 : 0;
   const boost::math::students_t distribution(static_cast<double>(differences.n - 1));
-  return 2 * boost::math::cdf(distribution, -std::abs(t_value(differences)));
+  return 2 * boost::math::cdf(distribution, -std::abs(differences.mean / error));
+}
+
+double equivalence_p(const Estimate& differences, double margin, double least_sd) {
+  const double error = standard_error(differences, least_sd);
+  if (std::isnan(error)) return kNaN;
+  if (error == 0) return std::abs(differences.mean) < margin ? 0 : 1;
+  const boost::math::students_t distribution(static_cast<double>(differences.n - 1));
+  return boost::math::cdf(distribution, (std::abs(differences.mean) - margin) / error);
+}
+
+Estimate at_level(const Estimate& differences, double level, double least_sd) {
+  Estimate wider = differences;
+  const double error = standard_error(differences, least_sd);
+  if (std::isnan(error) || !(level > 0)) return wider;
+  const double half = student_t_quantile(1 - level / 2, differences.n - 1) * error;
+  wider.low = differences.mean - half;
+  wider.high = differences.mean + half;
+  return wider;
 }
 
 double detectable_difference(const Estimate& differences, double power, double level) {

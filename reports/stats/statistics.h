@@ -42,8 +42,16 @@ double first_crossing(const std::vector<Point>& points, double level, bool lower
 double t_value(const Estimate& differences);
 
 // Two-sided p of Student's one-sample t test that the mean is 0; of paired differences this is the
-// paired t test. NaN where there is no sd; 1 where all values are 0.
-double p_value(const Estimate& differences);
+// paired t test. `least_sd`: what the values are too coarse to fall below; equal values would
+// otherwise be sure of any difference. NaN where there is no sd; 1 where all values are 0.
+double p_value(const Estimate& differences, double least_sd = 0);
+
+// p of the two one-sided t tests (Schuirmann 1987) that the mean lies outside of +-`margin`: small
+// where it is surely within. NaN where there is no sd.
+double equivalence_p(const Estimate& differences, double margin, double least_sd = 0);
+
+// The Student-t interval of the mean that leaves `level` outside of it; 0.05 for that of Estimate.
+Estimate at_level(const Estimate& differences, double level, double least_sd = 0);
 
 // The smallest true mean that this test, two-sided at `level`, finds with probability `power` in
 // `n` values of this sd: the non-central t distribution (Cohen 1988, section 2). NaN without an sd.

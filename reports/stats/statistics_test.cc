@@ -208,6 +208,55 @@ TEST(PairedT, WithoutASpreadThereIsNoTest) {
   EXPECT_EQ(p_value(estimate({1, 1, 1})), 0);
 }
 
+TEST(PairedT, ASpreadIsNoSmallerThanWhatValuesAreCountedIn) {
+  EXPECT_EQ(p_value(estimate({0, 0, 0}), 0.01), 1);
+  // t = 1 / (2 / sqrt 3): scipy.stats.t.sf(0.8660254, 2) * 2
+  EXPECT_NEAR(p_value(estimate({1, 1, 1}), 2), 0.4778, 1e-4);
+  const Estimate wide = estimate({0, 3, 6});
+  EXPECT_EQ(p_value(wide, 1), p_value(wide)) << "where it is larger it stays";
+}
+
+TEST(PairedT, AnIntervalAtALevelExcludesZeroJustWhereThePIsBelowIt) {
+  const Estimate e = estimate({0.03, 0.04, 0.05});  // p 0.0202
+  EXPECT_NEAR(at_level(e, 0.05).low, e.low, 1e-12);
+  EXPECT_GT(at_level(e, p_value(e) + 1e-4).low, 0);
+  EXPECT_LT(at_level(e, p_value(e) - 1e-4).low, 0);
+}
+
+TEST(Equivalence, IsTheLargerOfTwoOneSidedTests) {
+  const Estimate e = estimate({0.002, -0.001, 0.001, 0.004});
+  // (0.0015 - 0.01) / (0.00208 / 2): scipy.stats.t.cdf(-8.166, 3)
+  EXPECT_NEAR(equivalence_p(e, 0.01), 0.00192, 1e-4);
+  EXPECT_GT(equivalence_p(e, 0.001), 0.5) << "the mean itself lies outside";
+  EXPECT_TRUE(std::isnan(equivalence_p(estimate({0.1}), 1)));
+}
+
+// In standard deviations of a paired difference: one pair, the worst of 3, of 6.
+TEST(PairedT, FewSeedsSeeLittleAmongManyPairs) {
+  const auto seen = [](int64_t n, double pairs) {
+    Estimate unit = estimate(std::vector<double>(static_cast<size_t>(n), 0.0));
+    unit.sd = 1;
+    return detectable_difference(unit, 0.8, kClaimLevel / pairs);
+  };
+  EXPECT_NEAR(seen(3, 1), 3.3, 0.05);
+  EXPECT_NEAR(seen(3, 3), 5.7, 0.06);
+  EXPECT_NEAR(seen(3, 6), 8.0, 0.08);
+  EXPECT_NEAR(seen(5, 1), 1.7, 0.05);
+  EXPECT_NEAR(seen(5, 3), 2.3, 0.05);
+  EXPECT_NEAR(seen(5, 6), 2.8, 0.05);
+  // The fewest seeds that show an effect of 1, 2 and 3 sd, for a pair and for the worst of six.
+  const auto fewest = [&](double effect, double pairs) {
+    int64_t n = 3;
+    while (seen(n, pairs) > effect) ++n;
+    return n;
+  };
+  EXPECT_EQ(fewest(1, 1), 10);
+  EXPECT_EQ(fewest(1, 6), 16);
+  EXPECT_EQ(fewest(2, 1), 5);
+  EXPECT_EQ(fewest(2, 6), 7);
+  EXPECT_EQ(fewest(3, 1), 4);
+}
+
 TEST(Holm, MultipliesByTheComparisonsLeftAndNeverFalls) {
   EXPECT_THAT(holm({0.01, 0.04, 0.03, 0.005}),
               ElementsAre(DoubleEq(0.03), DoubleEq(0.06), DoubleEq(0.06), DoubleEq(0.02)));

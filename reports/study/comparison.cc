@@ -6,6 +6,7 @@
 
 #include "base/number_text.h"
 #include "reports/stats/claim.h"
+#include "reports/study/family.h"
 #include "reports/text/words.h"
 
 namespace draftlab {
@@ -16,41 +17,103 @@ bool ended(const Result& run, Clock clock) {
   return run.to_target(clock) && (run.done() || run.diverged());
 }
 
+// What one more token accepted in one block changes of a mean over blocks: a difference of less
+// between two trainings cannot be seen, so their spread is not taken to be less. 0: not known.
+double one_block(const Arm& a, const Arm& b) {
+  int64_t blocks = 0;
+  for (const Arm* arm : {&a, &b}) {
+    for (const Result* run : arm->chosen()->finished)
+      if (!run->held_out.empty()) blocks = std::max(blocks, run->held_out.back().blocks);
+  }
+  return blocks == 0 ? 0 : 1 / static_cast<double>(blocks);
+}
+
+bool is_about(const Question& question, const Comparison& one) {
+  return (question.arm == one.a->name && question.against == one.b->name) ||
+         (question.arm == one.b->name && question.against == one.a->name);
+}
+
+// Adjusts the p of the questions for each other, whatever measure they ask about.
+void adjust(const Family& family, std::vector<Comparison>& all) {
+  std::vector<Comparison*> asked;
+  for (Comparison& one : all) {
+    if (!one.asked || one.refusal != nullptr) continue;
+    asked.push_back(&one);
+  }
+  // Those about another measure count, though their numbers are told elsewhere.
+  const auto others =
+      static_cast<int64_t>(std::ranges::count_if(family.questions, [&](const Question& question) {
+        return std::ranges::none_of(
+                   all,
+                   [&](const Comparison& one) { return one.asked && is_about(question, one); }) &&
+               std::ranges::any_of(all, [&](const Comparison& one) {
+                 return one.refusal == nullptr && is_about(question, one);
+               });
+      }));
+  std::vector<double> p, same;
+  for (const Comparison* one : asked) {
+    p.push_back(one->p);
+    same.push_back(one->same_p);
+  }
+  // A question whose p is not known here may be the smallest: each is multiplied by all.
+  p.resize(p.size() + static_cast<size_t>(others), NAN);
+  same.resize(p.size(), NAN);
+  const std::vector<double> adjusted = holm(p), adjusted_same = holm(same);
+  for (size_t i = 0; i < asked.size(); ++i) {
+    Comparison& one = *asked[i];
+    one.adjusted_p = adjusted[i];
+    one.same_p = adjusted_same[i];
+    one.pairs = static_cast<int64_t>(p.size());
+    // Of what level an interval excludes 0 just where the adjusted p is at most the claim's.
+    const double factor =
+        std::isnan(one.p) || !(one.p > 0) ? static_cast<double>(one.pairs) : one.adjusted_p / one.p;
+    one.interval =
+        at_level(one.difference, kClaimLevel / std::max(1.0, factor), one_block(*one.a, *one.b));
+  }
+}
+
 }  // namespace
 
 bool Comparison::claimed() const {
-  return refusal == nullptr && may_be_claimed(difference.n, adjusted_p);
+  return asked && refusal == nullptr && may_be_claimed(difference.n, adjusted_p);
+}
+
+bool Comparison::equivalent() const {
+  return asked && refusal == nullptr && same > 0 && may_be_claimed(difference.n, same_p);
+}
+
+double Comparison::detectable() const {
+  return detectable_difference(difference, 0.8,
+                               kClaimLevel / static_cast<double>(std::max<int64_t>(1, pairs)));
 }
 
 std::vector<Comparison> comparisons(const Study& study, Measure measure, View view) {
   const bool by_time = view == View::kEqualSeconds;
+  const Family family = family_of(study);
   std::vector<Comparison> all;
-  std::vector<double> p;
   const std::vector<Arm>& arms = study.summary.arms;
   for (size_t i = 0; i < arms.size(); ++i) {
     for (size_t j = i + 1; j < arms.size(); ++j) {
       const Arm &a = arms[i], &b = arms[j];
       if (a.chosen() == nullptr || b.chosen() == nullptr) continue;
-      Comparison one{&a, &b, {}, NAN, NAN, 0, nullptr};
-      one.difference =
-          paired_difference(*a.chosen(), *b.chosen(), measure, by_time ? at_equal_seconds : at_end);
-      one.p = p_value(one.difference);
+      Comparison one{&a, &b,
+                     paired_difference(*a.chosen(), *b.chosen(), measure,
+                                       by_time ? at_equal_seconds : at_end)};
+      one.asked = !by_time && family.asks(a.name, b.name, measure);
+      one.same = family.same;
+      one.interval = one.difference;
+      const double least = one_block(a, b);
+      one.p = p_value(one.difference, least);
+      one.same_p = family.same > 0 ? equivalence_p(one.difference, family.same, least) : NAN;
       const auto refusal =
           std::ranges::find_if(study.findings, [&](const FairnessFinding& finding) {
             return refuses(finding, a.name, b.name, by_time);
           });
       if (refusal != study.findings.end()) one.refusal = &*refusal;
-      if (one.refusal == nullptr) p.push_back(one.p);
       all.push_back(one);
     }
   }
-  const std::vector<double> adjusted = holm(p);
-  size_t next = 0;
-  for (Comparison& one : all) {
-    if (one.refusal != nullptr) continue;
-    one.adjusted_p = adjusted[next++];
-    one.pairs = static_cast<int64_t>(p.size());
-  }
+  adjust(family, all);
   return all;
 }
 
@@ -63,9 +126,12 @@ Comparison comparison_of(const std::vector<Comparison>& all, const Arm& a, const
     turned.difference.mean = -one.difference.mean;
     turned.difference.low = -one.difference.high;
     turned.difference.high = -one.difference.low;
+    turned.interval.mean = -one.interval.mean;
+    turned.interval.low = -one.interval.high;
+    turned.interval.high = -one.interval.low;
     return turned;
   }
-  return {&a, &b, estimate({}), NAN, NAN, 0, nullptr};
+  return {&a, &b, estimate({}), false, estimate({})};
 }
 
 std::string verdict(const Comparison& comparison, Measure measure) {
@@ -74,6 +140,8 @@ std::string verdict(const Comparison& comparison, Measure measure) {
   if (d.n == 0) return "no claim: no seed in common";
   if (std::isnan(d.mean)) return "no claim: not a number";
   if (d.n < kFewestSeeds) return "no claim: fewer than " + kFewestSeedsInWords + " seeds in common";
+  if (!comparison.asked) return "no claim: not asked";
+  if (comparison.equivalent()) return "no difference beyond " + number_text(comparison.same);
   if (!comparison.claimed()) return "no claim: adjusted p above " + kClaimLevelText;
   return (better(measure, d.mean, 0) ? comparison.a : comparison.b)->name + " is better";
 }
@@ -90,15 +158,25 @@ std::string comparison_text(const Comparison& comparison, Measure measure) {
   const std::string size =
       fixed(std::abs(d.mean), decimals) + (d.mean < 0 ? " below " : " above ") + other;
   if (d.n == 1) return size + " (one paired seed, from which no difference can be claimed)";
-  const std::string interval = "95 % interval of the difference " +
-                               interval_text(d.low, d.high, decimals) + " over " +
-                               std::to_string(d.n) + " paired seeds";
+  const bool wide = comparison.interval.low != d.low;
+  const std::string interval =
+      std::string(wide ? "interval of the difference at the level of the claim "
+                       : "95 % interval of the difference ") +
+      interval_text(comparison.interval.low, comparison.interval.high, decimals) + " over " +
+      std::to_string(d.n) + " paired seeds";
   if (d.n < kFewestSeeds) return size + " (" + interval + ": too few to claim a difference)";
+  if (!comparison.asked)
+    return size + " (" + interval + "; no question of this sweep, so nothing is claimed)";
   std::string p = "p " + p_text(comparison.adjusted_p);
-  if (comparison.pairs > 1) p += " adjusted for " + counted(comparison.pairs, "comparison");
+  if (comparison.pairs > 1) p += " adjusted for " + counted(comparison.pairs, "question");
+  if (comparison.equivalent()) {
+    return "no difference to " + other + " beyond " + number_text(comparison.same) + " (" +
+           signed_text(d.mean, decimals) + ", " + interval + ", p of a larger one " +
+           p_text(comparison.same_p) + ")";
+  }
   if (comparison.claimed()) return size + " (" + interval + ", " + p + ")";
   return "no difference to " + other + " can be claimed (" + signed_text(d.mean, decimals) + ", " +
-         interval + ", " + p + "; one of " + fixed(detectable_difference(d), decimals) +
+         interval + ", " + p + "; one of " + fixed(comparison.detectable(), decimals) +
          " would show 8 times in 10)";
 }
 

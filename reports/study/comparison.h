@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -14,14 +15,24 @@ enum class View { kEqualSteps, kEqualSeconds };
 struct Comparison {
   const Arm* a;
   const Arm* b;
-  Estimate difference;                       // a - b
-  double p;                                  // two-sided paired t
-  double adjusted_p;                         // Holm, over the pairs that no check refuses
-  int64_t pairs = 0;                         // how many those are
+  Estimate difference;  // a - b, with its own 95 % interval
+  bool asked = false;   // by the study's family of questions (family.h); else nothing is claimed
+  // Of a question: the interval that excludes 0 where its claim stands, which is wider than the 95
+  // % one where several are asked. Else `difference`.
+  Estimate interval = {};
+  double p = NAN;           // two-sided paired t; values are taken to differ by one block at least
+  double adjusted_p = NAN;  // Holm, over the questions that no check refuses
+  double same_p = NAN;      // that the difference is beyond `same`, adjusted likewise
+  double same = 0;          // the family's
+  int64_t pairs = 0;        // how many these questions are
   const FairnessFinding* refusal = nullptr;  // the first that concerns the pair; null: none
 
-  // No refusal, and a difference that may be claimed among all pairs (reports/stats/claim.h).
+  // No refusal, and a difference that may be claimed among all questions (reports/stats/claim.h).
   bool claimed() const;
+  // No refusal, and surely no difference beyond `same`.
+  bool equivalent() const;
+  // The smallest true difference that 8 of 10 such studies would claim.
+  double detectable() const;
 };
 
 // Every pair of arms with a chosen setting, `a` before `b` in the sweep. Points into `study`.
@@ -32,7 +43,7 @@ Comparison comparison_of(const std::vector<Comparison>& all, const Arm& a, const
 
 // "0.118 above b (95 % interval of the difference 0.082 to 0.154 over 3 paired seeds, p 0.004)"
 std::string comparison_text(const Comparison& comparison, Measure measure);
-// "a is better", or why nothing is claimed: "no claim: F12 refuses".
+// "a is better", "no difference beyond 0.02", or why nothing is claimed: "no claim: F12 refuses".
 std::string verdict(const Comparison& comparison, Measure measure);
 // "0.021", "below 0.001"
 std::string p_text(double p);

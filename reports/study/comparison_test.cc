@@ -38,26 +38,51 @@ Study study_of(const std::vector<std::pair<std::string, std::vector<double>>>& a
 
 constexpr auto kLength = Measure::kAcceptanceLength;
 
-TEST(Comparisons, AreOfAllPairsAndAdjustedForAllOfThem) {
+TEST(Comparisons, AreOfAllPairsAndAdjustedForTheQuestionsAlone) {
   const Study study = study_of(
       {{"A", {1.20, 1.21, 1.22}}, {"B", {1.302, 1.31, 1.321}}, {"C", {1.303, 1.314, 1.323}}});
   const auto all = comparisons(study, kLength, View::kEqualSteps);
   ASSERT_EQ(all.size(), 3u);
-  std::vector<double> p;
-  for (const Comparison& one : all) p.push_back(one.p);
-  const std::vector<double> adjusted = holm(p);
-  for (size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(all[i].pairs, 3);
+  // Every arm against the reference, where the sweep asks nothing else.
+  const std::vector<double> adjusted = holm({all[0].p, all[1].p});
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(all[i].asked);
+    EXPECT_EQ(all[i].pairs, 2);
     EXPECT_EQ(all[i].adjusted_p, adjusted[i]);
+    EXPECT_TRUE(all[i].claimed());
   }
-  EXPECT_TRUE(all[0].claimed());   // A and B
-  EXPECT_FALSE(all[2].claimed());  // B and C
+  EXPECT_FALSE(all[2].asked);  // B and C
+  EXPECT_FALSE(all[2].claimed());
+  EXPECT_EQ(verdict(all[2], kLength), "no claim: not asked");
+  for (const Comparison& one : comparisons(study, Measure::kLoss, View::kEqualSteps))
+    EXPECT_FALSE(one.asked);
+  for (const Comparison& one : comparisons(study, kLength, View::kEqualSeconds))
+    EXPECT_FALSE(one.asked);
+}
+
+TEST(Comparisons, TheQuestionsOfTheSweepAreTheFamilyWhateverTheirMeasure) {
+  Study study = study_of(
+      {{"A", {1.20, 1.21, 1.22}}, {"B", {1.302, 1.31, 1.321}}, {"C", {1.303, 1.314, 1.323}}});
+  study.plan.sweep = parse_json(R"({
+    "arms": [{"name": "A"}, {"name": "B"}, {"name": "C"}],
+    "questions": [{"arm": "C", "against": "B"},
+                  {"arm": "B", "against": "A", "measure": "val_loss"}]})",
+                                "test");
+  const auto all = comparisons(study, kLength, View::kEqualSteps);
+  EXPECT_FALSE(all[0].asked);
+  EXPECT_FALSE(all[1].asked);
+  EXPECT_TRUE(all[2].asked);
+  EXPECT_EQ(all[2].pairs, 2) << "the other measure's question counts";
+  EXPECT_NEAR(all[2].adjusted_p, 2 * all[2].p, 1e-15);
+  EXPECT_TRUE(comparisons(study, Measure::kLoss, View::kEqualSteps)[0].asked);
 }
 
 TEST(Comparisons, ADifferenceThatStandsAloneMayNotStandAmongMany) {
   // Differences 0.02, 0.03, 0.05: p 0.065 is none; 0.03, 0.04, 0.05 is one alone (p 0.020).
   const Study two = study_of({{"A", {1, 1, 1}}, {"B", {1.03, 1.04, 1.05}}});
-  EXPECT_TRUE(comparisons(two, kLength, View::kEqualSteps)[0].claimed());
+  const Comparison alone = comparisons(two, kLength, View::kEqualSteps)[0];
+  EXPECT_TRUE(alone.claimed());
+  EXPECT_EQ(alone.interval.low, alone.difference.low);
   const Study four = study_of({{"A", {1, 1, 1}},
                                {"B", {1.03, 1.04, 1.05}},
                                {"C", {1.01, 0.98, 1.02}},
@@ -66,7 +91,64 @@ TEST(Comparisons, ADifferenceThatStandsAloneMayNotStandAmongMany) {
   EXPECT_FALSE(among.claimed());
   EXPECT_THAT(comparison_text(among, kLength),
               AllOf(HasSubstr("no difference to B can be claimed (−0.040"),
-                    HasSubstr("adjusted for 6 comparisons")));
+                    HasSubstr("−0.084 to 0.004 over 3 paired seeds, p 0.061 adjusted for 3 "
+                              "questions; one of 0.057 would show 8 times in 10")));
+}
+
+// Whether 0 is outside of it is whether the claim stands, at every p.
+TEST(Comparisons, TheIntervalThatIsPrintedIsTheOneOfTheClaim) {
+  for (const double shift : {0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.1}) {
+    const Study study = study_of({{"A", {1, 1, 1, 1}},
+                                  {"B", {1.03 + shift, 1.04 + shift, 1.05 + shift, 1.02 + shift}},
+                                  {"C", {1.0 + shift, 0.96 + shift, 1.04 + shift, 1.01 + shift}},
+                                  {"D", {0.99 + shift, 1.03 + shift, 1.0 + shift, 1.07 + shift}}});
+    for (const Comparison& one : comparisons(study, kLength, View::kEqualSteps)) {
+      if (!one.asked) continue;
+      EXPECT_EQ(one.interval.low > 0 || one.interval.high < 0, one.claimed()) << shift;
+      EXPECT_LE(one.interval.low, one.difference.low + 1e-12);
+    }
+  }
+}
+
+TEST(Comparisons, EqualWeightsUnderTwoNamesAreOneArm) {
+  Study study = study_of(
+      {{"A", {1.20, 1.21, 1.22}}, {"B", {1.302, 1.31, 1.321}}, {"A again", {1.20, 1.21, 1.22}}});
+  for (Result& r : study.results)
+    r.weights_hash = r.arm.substr(0, 1) + std::to_string(r.seeds.data);
+  study.summary = summarize(study.results, {});
+  EXPECT_FALSE(study.summary.arms[1].copy_of);
+  EXPECT_EQ(study.summary.arms[2].copy_of, 0u);
+  const auto all = comparisons(study, kLength, View::kEqualSteps);
+  EXPECT_EQ(all[0].pairs, 1);
+  EXPECT_FALSE(all[1].asked);  // A and A again
+  EXPECT_FALSE(all[2].asked);
+  study.results.back().weights_hash = "other";
+  study.summary = summarize(study.results, {});
+  EXPECT_FALSE(study.summary.arms[2].copy_of) << "one seed differs";
+}
+
+TEST(Comparisons, EqualDifferencesAreNoSurerThanOneBlockAllows) {
+  Study study = study_of({{"A", {1, 1, 1}}, {"B", {1.001, 1.001, 1.001}}});
+  for (Result& r : study.results) r.held_out.back().blocks = 100;
+  const Comparison one = comparisons(study, kLength, View::kEqualSteps)[0];
+  EXPECT_LT(one.difference.sd, 1e-12);
+  // t = 0.001 / (0.01 / sqrt 3)
+  EXPECT_NEAR(one.p, 0.878, 0.001);
+  EXPECT_FALSE(one.claimed());
+}
+
+TEST(Comparisons, ADifferenceThatIsSurelySmallIsCalledNone) {
+  Study study = study_of({{"A", {1, 1, 1}}, {"B", {1.002, 0.999, 1.001}}});
+  EXPECT_EQ(verdict(comparisons(study, kLength, View::kEqualSteps)[0], kLength),
+            "no claim: adjusted p above 0.05");
+  study.plan.sweep = parse_json(R"({"same": 0.02, "arms": []})", "test");
+  const Comparison one = comparisons(study, kLength, View::kEqualSteps)[0];
+  EXPECT_TRUE(one.equivalent());
+  EXPECT_FALSE(one.claimed());
+  EXPECT_EQ(verdict(one, kLength), "no difference beyond 0.02");
+  EXPECT_THAT(comparison_text(one, kLength), HasSubstr("no difference to B beyond 0.02 (−0.001"));
+  study.plan.sweep = parse_json(R"({"same": 0.002, "arms": []})", "test");
+  EXPECT_FALSE(comparisons(study, kLength, View::kEqualSteps)[0].equivalent());
 }
 
 TEST(Comparisons, ARefusedPairIsNeverClaimedAndNotCounted) {
@@ -85,7 +167,7 @@ TEST(Comparisons, WhatConcernsTimeAloneLeavesEqualStepsAlone) {
   Study study = study_of({{"A", {1.20, 1.21, 1.22}}, {"B", {1.302, 1.31, 1.321}}});
   study.findings = {{Severity::kRefuse, "Read too early.", {}, true, "F12"}};
   EXPECT_TRUE(comparisons(study, kLength, View::kEqualSteps)[0].claimed());
-  EXPECT_FALSE(comparisons(study, kLength, View::kEqualSeconds)[0].claimed());
+  EXPECT_NE(comparisons(study, kLength, View::kEqualSeconds)[0].refusal, nullptr);
   study.findings[0].severity = Severity::kWarn;
   EXPECT_EQ(comparisons(study, kLength, View::kEqualSeconds)[0].refusal, nullptr);
 }

@@ -175,6 +175,27 @@ void take_what_ran(Arm& arm) {
   }
 }
 
+// Whether both ended with the same bits in every seed, and it is known.
+bool are_copies(const Arm& a, const Arm& b) {
+  if (a.chosen() == nullptr || b.chosen() == nullptr) return false;
+  std::map<std::string, std::string> weights;  // by seed
+  for (const Result* run : a.chosen()->finished) weights[seed_text(run->seeds)] = run->weights_hash;
+  if (weights.size() != b.chosen()->finished.size()) return false;
+  return std::ranges::all_of(b.chosen()->finished, [&](const Result* run) {
+    const auto found = weights.find(seed_text(run->seeds));
+    return !run->weights_hash.empty() && found != weights.end() &&
+           found->second == run->weights_hash;
+  });
+}
+
+void find_copies(std::vector<Arm>& arms) {
+  for (size_t i = 0; i < arms.size(); ++i) {
+    for (size_t j = 0; j < i && !arms[i].copy_of; ++j) {
+      if (!arms[j].copy_of && are_copies(arms[j], arms[i])) arms[i].copy_of = j;
+    }
+  }
+}
+
 }  // namespace
 
 Summary summarize(const std::vector<Result>& results, const TargetLevel& target) {
@@ -201,6 +222,7 @@ Summary summarize(const std::vector<Result>& results, const TargetLevel& target)
     return arm.settings.front().optimizer.kind == "adamw";
   });
   if (adamw != summary.arms.end()) summary.reference = adamw - summary.arms.begin();
+  find_copies(summary.arms);
 
   summary.equal_seconds = kNaN;
   for (const Arm& arm : summary.arms) {

@@ -58,6 +58,9 @@ struct Arm {
   std::optional<size_t> best;      // of `settings`; nothing while no run of the arm is finished
   // Among tried(). Where trials of a tuned arm tie, `best` is what its final runs train with.
   std::optional<Choice> choice;
+  // An earlier arm whose runs have the same weights, seed for seed: one training under two names,
+  // such as a switch to what was there before. It is no second piece of evidence.
+  std::optional<size_t> copy_of;
 
   const Setting* chosen() const { return best ? &settings[*best] : nullptr; }
   const std::vector<Setting>& tried() const { return trials.empty() ? settings : trials; }

@@ -114,8 +114,7 @@ std::string pairs_csv(const Study& study) {
       {"p", [](const Pair& pair) { return pair.comparison.p; }},
       {"adjusted_p", [](const Pair& pair) { return pair.comparison.adjusted_p; }},
       {"comparisons", [](const Pair& pair) { return pair.comparison.pairs; }},
-      {"detectable_difference",
-       [](const Pair& pair) { return detectable_difference(pair.comparison.difference); }},
+      {"detectable_difference", [](const Pair& pair) { return pair.comparison.detectable(); }},
       {"claimed", [](const Pair& pair) { return pair.comparison.claimed(); }},
       {"refused_by",
        [](const Pair& pair) {
@@ -123,6 +122,10 @@ std::string pairs_csv(const Study& study) {
          return refusal == nullptr ? std::string() : refusal->id;
        }},
       {"verdict", [](const Pair& pair) { return verdict(pair.comparison, pair.measure); }},
+      {"asked", [](const Pair& pair) { return pair.comparison.asked; }},
+      {"claim_low", [](const Pair& pair) { return pair.comparison.interval.low; }},
+      {"claim_high", [](const Pair& pair) { return pair.comparison.interval.high; }},
+      {"same_p", [](const Pair& pair) { return pair.comparison.same_p; }},
   };
   return csv(columns, pairs);
 }

@@ -237,6 +237,8 @@ TEST_F(StudyTablesTest, EveryPairOfArmsIsThereAtBothViewsOfBothMeasures) {
         EXPECT_EQ(row["adjusted_p"], text_of(comparison.adjusted_p));
         EXPECT_EQ(row["claimed"], comparison.claimed() ? "yes" : "no");
         EXPECT_EQ(row["verdict"], verdict(comparison, measure));
+        EXPECT_EQ(row["asked"], comparison.asked ? "yes" : "no");
+        EXPECT_EQ(row["claim_low"], text_of(comparison.interval.low));
       }
     }
   }

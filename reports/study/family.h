@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "record/question.h"
+#include "reports/study/study.h"
+
+namespace draftlab {
+
+// The questions that a study may answer with a claim, at equal steps. Everything else is shown
+// without one.
+struct Family {
+  std::vector<Question> questions;
+  double same = 0;  // a difference up to this is none to the reader, in the deciding measure; 0:
+                    // none is so small
+
+  bool asks(const std::string& a, const std::string& b, Measure measure) const;
+};
+
+// As the sweep says ("questions", "same"); else, and for several folders, every arm against the
+// reference on the measure that settings are chosen by. An arm that is a copy of another (Arm::
+// copy_of) is in no question that was not asked.
+Family family_of(const Study& study);
+
+}  // namespace draftlab
