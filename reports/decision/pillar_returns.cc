@@ -98,10 +98,17 @@ ProductionBudget budget_of(const DecisionContext& context, const KindPair& measu
 // What was measured at each budget, and how it changes with them.
 void add_numbers(const ReturnsTrend& trend, const std::string& name, Pillar& pillar) {
   const auto budgets = static_cast<int64_t>(trend.points.size());
+  const std::string reading = trend.by_line ? " (straight line)" : "";
+  if (budgets > 0 && trend.law.refusal.empty()) {
+    pillar.numbers.push_back({"exponent of the law by " + name, trend.law.exponent});
+    pillar.numbers.push_back(
+        {"floor of the law by " + name + (trend.by_line ? ", at its bound" : ""), trend.law.floor,
+         trend.least_floor, trend.most_floor});
+  }
   for (const BudgetEfficiency& point : trend.points) {
     pillar.numbers.push_back(
-        {"data efficiency by " + name + " at " + grouped(std::llround(point.tokens)) + " tokens, " +
-             significant(point.epochs, 3) + " epochs",
+        {"data efficiency by " + name + reading + " at " + grouped(std::llround(point.tokens)) +
+             " tokens, " + significant(point.epochs, 3) + " epochs",
          point.efficiency.ratio, point.efficiency.low, point.efficiency.high, budgets});
   }
   if (!trend.refusal.empty()) return;

@@ -75,6 +75,9 @@ std::string data_efficiency_note(const Study& study, const Arm& reference) {
   const std::string what = "How many times more data " + escape(reference.name) +
                            " would need for the loss of another arm";
   if (!law.refusal.empty()) return paragraph(what + " is not told: " + law.refusal + ".", "note");
+  if (law.at_bound) {
+    return paragraph(what + " is not told: its end points show no floor at or above 0.", "note");
+  }
   std::vector<std::string> parts;
   for (const Arm& arm : study.summary.arms) {
     if (&arm == &reference || arm.chosen() == nullptr) continue;
@@ -86,7 +89,9 @@ std::string data_efficiency_note(const Study& study, const Arm& reference) {
     parts.push_back(significant(efficiency.ratio, 3) + " (" + significant(efficiency.low, 3) +
                     " to " + significant(efficiency.high, 3) + ") for " + escape(arm.name));
   }
-  return paragraph(what + ", by a power law through its end points: " + joined(parts) + ".");
+  return paragraph(what + ", by a power law through its end points (exponent " +
+                   significant(law.exponent, 2) + ", floor " + significant(law.floor, 3) +
+                   "): " + joined(parts) + ".");
 }
 
 }  // namespace

@@ -85,9 +85,62 @@ TEST(PowerLaw, IsRefusedBelowThreeBudgetsHoweverManyRuns) {
 
 TEST(PowerLaw, IsRefusedForWhatIsNoFallingPowerLaw) {
   EXPECT_THAT(fit_power_law({{1e5, 1}, {2e5, 2}, {4e5, 3}}).refusal, HasSubstr("do not follow"));
-  EXPECT_THAT(fit_power_law({{1e5, 3}, {2e5, 2.9}, {4e5, 1}}).refusal, HasSubstr("do not follow"));
+  EXPECT_THAT(fit_power_law({{1e5, 3}, {2e5, 3.1}, {4e5, 3.3}}).refusal,
+              HasSubstr("do not follow"));
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(fit_power_law({{1e5, 3}, {2e5, nan}, {4e5, 1}}).refusal, HasSubstr("no finite loss"));
+}
+
+// What a line in log tokens gives: free, the exponent goes to 0 and the floor to minus infinity.
+TEST(PowerLaw, AStraightLineShowsNoFloor) {
+  std::vector<EndPoint> ends;
+  for (const double tokens : {1e5, 2e5, 4e5, 8e5}) {
+    for (const double noise : {-0.01, 0.004, 0.006})
+      ends.push_back({tokens, 9 - 0.5 * std::log(tokens / 1e5) + noise});
+  }
+  const PowerLaw law = fit_power_law(ends);
+  EXPECT_EQ(law.refusal, "");
+  EXPECT_TRUE(law.at_bound);
+  EXPECT_EQ(law.floor, 0);
+  // Halving the distance to a floor of 0 takes the same data as the line says: it is one.
+  const LogLine line = fit_log_line(ends);
+  EXPECT_NEAR(line.slope, -0.5, 1e-12);
+  EXPECT_NEAR(data_efficiency(line, 2e5, 9 - 0.5 * std::log(4.)).ratio, 2, 1e-9);
+  EXPECT_TRUE(std::isnan(data_efficiency(line, 8e5, 9 - 0.5 * std::log(16.)).ratio))
+      << "no end of the reference is so low";
+  EXPECT_TRUE(std::isnan(data_efficiency(line, 1e5, 9.2).ratio)) << "nor so high";
+}
+
+// The shape of a published fit: exponent 0.029, floor -26 nats.
+TEST(PowerLaw, AFloorBelowZeroIsNoCrossEntropy) {
+  std::vector<EndPoint> ends;
+  for (const double tokens : {1e5, 2e5, 4e5, 8e5})
+    ends.push_back({tokens, 33 * std::pow(tokens / 2.8e5, -0.029) - 26});
+  EXPECT_NEAR(fit_power_law(ends, -1e9).floor, -26, 0.1) << "without a bound";
+  const PowerLaw law = fit_power_law(ends);
+  EXPECT_TRUE(law.at_bound);
+  EXPECT_EQ(law.floor, 0);
+  EXPECT_GT(law.exponent, 0.029);
+}
+
+TEST(PowerLaw, TheAdmissibleFloorsHoldTheTrueOneAndNarrowWithTheScatter) {
+  const auto span = [](double scatter) {
+    std::vector<EndPoint> ends;
+    for (const double tokens : {1e5, 2e5, 4e5, 8e5, 16e5}) {
+      for (const double noise : {-scatter, 0., scatter})
+        ends.push_back({tokens, 3 * std::sqrt(1e5 / tokens) + 2 + noise});
+    }
+    double low = INFINITY, high = -INFINITY;
+    for (const PowerLaw& law : admissible_laws(ends)) {
+      low = std::min(low, law.floor);
+      high = std::max(high, law.floor);
+    }
+    EXPECT_LE(low, 2 + 1e-6);
+    EXPECT_GE(high, 2 - 1e-6);
+    return high - low;
+  };
+  EXPECT_LT(span(0.001), span(0.1));
+  EXPECT_GT(span(0.1), 0.3);
 }
 
 TEST(DataEfficiency, BelowTheFloorNoAmountOfDataIsEnough) {

@@ -32,6 +32,10 @@ struct RatioPrediction {
 struct ReturnsTrend {
   std::string refusal;  // why nothing may be extrapolated; points may be there all the same
   PowerLaw law;         // of the current optimizer's ends
+  // The lowest and the highest floor that describe these ends about as well (admissible_laws).
+  double least_floor = 0, most_floor = 0;
+  bool by_line =
+      false;  // the ends show no floor: ratios are read off a straight line in log tokens
   // p of the F test that the law's distances from the budgets' means are more than the scatter of
   // seeds (Draper and Smith 1998, 2.2); NaN: too few budgets or seeds to test.
   double lack_of_fit_p = std::numeric_limits<double>::quiet_NaN();
@@ -40,16 +44,26 @@ struct ReturnsTrend {
   double slope = 0, slope_low = 0, slope_high = 0;
 
   // Of a single further budget, so with the scatter around the line: intercept + slope x
-  // +- t(0.975, m - 2) s sqrt(1 + 1/m + (x - mean)^2 / Sxx) on the logarithm. REQUIRES: no refusal.
+  // +- t(0.975, m - 2) s sqrt(1 + 1/m + (x - mean)^2 / Sxx) on the logarithm. The interval holds
+  // those of every admissible floor: which of them is right is not known. REQUIRES: no refusal.
   RatioPrediction at(double tokens) const;
 
  private:
   friend ReturnsTrend returns_trend(std::vector<Budget> budgets);
-  double mean_x_ = 0, mean_y_ = 0, sxx_ = 0, deviation_ = 0;
+  // The line through the logarithms of the ratios by one law.
+  struct Line {
+    double mean_x, mean_y, slope, sxx, deviation;
+    size_t m;
+    RatioPrediction at(double tokens) const;
+  };
+  static Line line_of(const std::vector<BudgetEfficiency>& points);
+  Line line_ = {};
+  std::vector<Line> others_;  // by the other admissible laws
 };
 
-// Refused below three budgets, where the current optimizer's ends follow no power law or lie
-// further from it than their scatter explains (p below 0.05), and where a ratio is not finite.
+// Refused below three budgets, where the current optimizer's ends follow no power law, show no
+// floor at or above 0 (then ratios are told, and nothing is extrapolated) or lie further from the
+// law than their scatter explains (p below 0.05), and where a ratio is not finite.
 ReturnsTrend returns_trend(std::vector<Budget> budgets);
 
 }  // namespace draftlab

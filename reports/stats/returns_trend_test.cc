@@ -56,6 +56,42 @@ TEST(ReturnsTrend, PredictionIntervalsAreThoseOfTheLineThroughTheLogarithms) {
   EXPECT_GT(far.high / far.low, p.high / p.low);
 }
 
+TEST(ReturnsTrend, TellsRatiosByALineAndExtrapolatesNothingWhereNoFloorIsSeen) {
+  std::vector<Budget> budgets;
+  for (const double tokens : {100., 200., 400., 800.}) {
+    Budget b{tokens, 1, {}, {}};
+    for (const double noise : {-0.001, 0., 0.001}) {
+      b.current.push_back(5 - 0.4 * std::log(tokens) + noise);
+      b.candidate.push_back(5 - 0.4 * std::log(2 * tokens) + noise);
+    }
+    budgets.push_back(b);
+  }
+  const ReturnsTrend trend = returns_trend(budgets);
+  EXPECT_TRUE(trend.by_line);
+  EXPECT_THAT(trend.refusal, HasSubstr("they show no floor"));
+  ASSERT_EQ(trend.points.size(), 4u);
+  EXPECT_NEAR(trend.points[0].efficiency.ratio, 2, 0.01);
+  EXPECT_NEAR(trend.points[2].efficiency.ratio, 2, 0.01);
+  EXPECT_TRUE(std::isnan(trend.points[3].efficiency.ratio)) << "the reference was never so good";
+}
+
+// The truth is a law; what the floor could be besides makes the interval wider than the line's own.
+TEST(ReturnsTrend, APredictionHoldsWhatEveryAdmissibleFloorWouldSay) {
+  const std::vector<Budget> clear = {budget(100, 2, 1e-6), budget(200, 1.9, 1e-6),
+                                     budget(400, 1.8, 1e-6), budget(800, 1.7, 1e-6)};
+  std::vector<Budget> vague = {budget(100, 2, 0.03), budget(200, 1.9, 0.03), budget(400, 1.8, 0.03),
+                               budget(800, 1.7, 0.03)};
+  const ReturnsTrend sure = returns_trend(clear), unsure = returns_trend(vague);
+  ASSERT_EQ(sure.refusal, "");
+  ASSERT_EQ(unsure.refusal, "");
+  EXPECT_LT(unsure.least_floor, 1);
+  EXPECT_GT(unsure.most_floor, 1);
+  const RatioPrediction narrow = sure.at(1e5), wide = unsure.at(1e5);
+  EXPECT_GT(wide.high / wide.low, narrow.high / narrow.low);
+  EXPECT_LE(wide.low, wide.ratio);
+  EXPECT_GE(wide.high, wide.ratio);
+}
+
 TEST(ReturnsTrend, IsRefusedBelowThreeBudgets) {
   const ReturnsTrend trend = returns_trend({budget(100, 2), budget(200, 2)});
   EXPECT_THAT(trend.refusal, HasSubstr("ends of 2 annealed budgets"));
