@@ -18,6 +18,7 @@ int forget_command(const Words& words);
 int restart_command(const Words& words);
 int retry_failed_command(const Words& words);
 int report_command(const Words& words);
+int answer_command(const Words& words);
 int check_command(const Words& words);
 int store_command(const Words& words);
 int optimizers_command(const Words& words);

@@ -30,6 +30,7 @@ constexpr Command kCommands[] = {
     {"restart", "train runs of a folder anew", restart_command},
     {"retry-failed", "train the failed runs of a folder again", retry_failed_command},
     {"forget", "take away what runs of a folder have computed", forget_command},
+    {"answer", "what a folder answers so far, in the terminal", answer_command},
     {"report", "write the report of a folder again", report_command},
     {"check", "what makes a folder's comparison unfair, if anything does", check_command},
     {"store", "build, show or verify a hidden-state store", store_command},

@@ -11,9 +11,11 @@
 
 #include "base/error.h"
 #include "programs/sweep_store.h"
+#include "programs/terminal_answer.h"
 #include "programs/timing_probe.h"
 #include "programs/worker_program.h"
 #include "record/segment_state.h"
+#include "reports/checks/checked_study.h"
 #include "reports/page/report.h"
 #include "reports/text/words.h"
 #include "runner/estimate.h"
@@ -164,8 +166,11 @@ int execute_and_report(const RunFolder& folder, PlanRecord plan, std::optional<i
     std::cout << "interrupted; " << (timed ? "go on with: " : "what is not timed yet will be by: ")
               << "draftlab resume " << folder.root().string() << std::endl;
   }
-  write_report(folder);
-  std::cout << "report: " << folder.report_page().string() << std::endl;
+  const Study study = checked_study(folder);
+  write_report(study, folder.report());
+  std::cout << "\n";
+  print_answer(study, std::cout);
+  std::cout << "\nreport: " << folder.report_page().string() << std::endl;
   if (execution == Execution::kFinished) return timed ? 0 : 1;
   std::cout << "not every run is done: draftlab status " << folder.root().string() << std::endl;
   return 1;

@@ -26,6 +26,12 @@ int decimals_of(double step) {
   return 12;
 }
 
+// A real minus sign, as in every text of a page; an exponent's stays.
+std::string with_minus(std::string text) {
+  if (text.starts_with('-')) text.replace(0, 1, "−");
+  return text;
+}
+
 std::string tick_label(double value, int decimals) {
   if (value != 0 && (std::abs(value) >= 1e7 || std::abs(value) < 1e-4))
     return significant(value, 3);
@@ -39,7 +45,7 @@ std::vector<Tick> linear_ticks(double low, double high, int most) {
   std::vector<Tick> ticks;
   for (double i = std::ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; ++i) {
     const double value = i == 0 ? 0 : i * step;  // not -0
-    ticks.push_back({value, tick_label(value, decimals)});
+    ticks.push_back({value, with_minus(tick_label(value, decimals))});
   }
   return ticks;
 }
@@ -50,7 +56,8 @@ std::vector<Tick> decade_ticks(double low, double high, const std::vector<double
     for (double factor : factors) {
       const double value = factor * std::pow(10, e);
       if (value < low * (1 - 1e-9) || value > high * (1 + 1e-9)) continue;
-      ticks.push_back({value, number_text(parse_number(significant(value, 2), "tick"))});
+      ticks.push_back(
+          {value, with_minus(number_text(parse_number(significant(value, 2), "tick")))});
     }
   }
   return ticks;
@@ -108,7 +115,7 @@ std::vector<Tick> Axis::ticks(int most) const {
   return {};
 }
 
-Tick number_tick(double value) { return {value, number_text(value)}; }
+Tick number_tick(double value) { return {value, with_minus(number_text(value))}; }
 
 std::vector<Tick> without_overlap(const std::vector<Tick>& ticks, const Axis& axis) {
   std::vector<Tick> kept;

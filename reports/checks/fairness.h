@@ -10,12 +10,13 @@ namespace draftlab {
 
 // One thing that a fair comparison must do (docs/fairness.md).
 struct CheckKind {
-  std::string id;        // "F01" to "F36"
+  std::string id;        // "F01" to "F43"
   Severity severity;     // of its gravest finding
   std::string question;  // what it asks, in one line
   // Pure; findings without an id. Null: `excluded` says why draftlab cannot be at fault here.
   std::vector<FairnessFinding> (*run)(const Study& study);
   std::string excluded;
+  std::string fault;  // what it finds, in a few words: "best at the edge of its grid"
 };
 
 const std::vector<CheckKind>& check_kinds();  // by id

@@ -38,18 +38,20 @@ std::string page(const Study& study, const std::optional<ZoomLibrary>& library) 
       "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
       escape(shorten(study.plan.name, 120)) + " · draftlab report</title>\n<style>\n" +
       extra.style + std::string(page_style()) + "</style>\n</head>\n<body>\n<main>\n";
-  html += overview(study);
+  html += "<header>\n" + opening_section(study);
   // No arms, nothing to compare.
   if (empty) {
-    html += paragraph("The plan holds no runs.");
+    html += "</header>\n" + overview(study) + paragraph("The plan holds no runs.");
   } else {
+    std::string sections;
     for (auto* part :
-         {fairness_section, answer_section, curves_section, values_section, settings_section,
+         {answer_section, curves_section, fairness_section, values_section, settings_section,
           trials_section, steps_section, switch_section, target_section, acceptance_section,
           survival_section, updates_section, seconds_section, routing_section, options_section,
           jobs_section, excluded_section, definitions_section, provenance_section}) {
-      html += part(study);
+      sections += part(study);
     }
+    html += contents(sections) + "</header>\n" + overview(study) + sections;
   }
   return html + "</main>\n" + extra.elements + "</body>\n</html>\n";
 }

@@ -25,12 +25,25 @@ body { margin: 0; background: var(--paper); color: var(--ink);
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif; }
 main { max-width: 1000px; margin: 0 auto; padding: 32px 24px 80px; overflow-wrap: break-word; }
 .kicker { margin: 0; color: var(--soft); font-size: 14px; }
-h1 { margin: 2px 0 16px; font-size: 30px; line-height: 1.2; font-weight: 650;
+h1 { margin: 2px 0 16px; font-size: 25px; line-height: 1.2; font-weight: 650;
   overflow-wrap: anywhere; }
 h2 { margin: 44px 0 14px; padding-top: 14px; border-top: 1px solid var(--rule); font-size: 21px;
   font-weight: 650; }
 h3 { margin: 28px 0 10px; font-size: 16px; font-weight: 650; }
 p { margin: 0 0 12px; max-width: 78ch; }
+.opening { display: grid; grid-template-columns: minmax(0, 660px) minmax(0, 1fr); gap: 12px 28px;
+  align-items: start; }
+.opening figure svg, .opening figcaption { max-width: 660px; }
+.boxes { display: grid; gap: 10px; margin: 6px 0 0; font-size: 14px; }
+.boxes dt { color: var(--soft); font-size: 12px; letter-spacing: 0.04em; text-transform: uppercase; }
+.boxes dd { margin: -8px 0 0; }
+.against, .checks { font-size: 14px; margin: 10px 0; max-width: none; }
+.checks .bar { display: flex; height: 8px; margin-top: 6px; gap: 2px; }
+.bar span { flex: 1 1 0; min-width: 6px; }
+.bar .pass { background: var(--k2); } .bar .inform { background: var(--k5); }
+.bar .warn { background: var(--k4); } .bar .refuse { background: var(--k1); }
+.bar .none { background: var(--rule); }
+.contents { display: flex; flex-wrap: wrap; gap: 2px 16px; font-size: 13px; margin: 14px 0 18px; }
 .note { color: var(--soft); font-size: 14px; }
 a { color: var(--link); }
 small { font-size: 13px; color: var(--soft); }
@@ -99,6 +112,7 @@ svg text { font-family: inherit; font-size: 12px; fill: var(--ink); }
 svg .title { font-size: 13.5px; font-weight: 600; }
 svg .tick, svg .label, svg .level-label, svg .small { fill: var(--soft); }
 svg .small { font-size: 11px; }
+svg .strong { font-weight: 650; fill: var(--ink); }
 svg .mark { fill: var(--warn); }
 svg .rowname { font-size: 13px; }
 svg .end { text-anchor: end; }
@@ -134,7 +148,14 @@ svg .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke
 .c0 { --c: var(--k0); } .c1 { --c: var(--k1); } .c2 { --c: var(--k2); } .c3 { --c: var(--k3); }
 .c4 { --c: var(--k4); } .c5 { --c: var(--k5); } .c6 { --c: var(--k6); }
 
+@media (max-width: 820px) { .opening { grid-template-columns: 1fr; } }
 @media (max-width: 560px) {
+  h1 { font-size: 21px; }
+  figure { overflow-x: auto; }
+  /* Their smallest text stays at 9 px or more. */
+  figure svg { min-width: 400px; }
+  figure.wide svg { min-width: 590px; }
+  .opening figure svg { min-width: 550px; }
   .answer { grid-template-columns: 1fr; gap: 2px; }
   .answer dt { margin-top: 10px; }
   main { padding: 20px 14px 60px; }
@@ -154,7 +175,7 @@ svg .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke
   .many { grid-template-columns: 1fr 1fr 1fr; }
   .table { overflow: visible; }
   table { font-size: 9pt; }
-  details:not(.figures), details > summary { display: none; }
+  details:not(.figures), details > summary, .contents { display: none; }
   details.figures::details-content { content-visibility: visible; block-size: auto; }
 }
 )";

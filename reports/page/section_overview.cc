@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include "base/number_text.h"
 #include "record/drafter_config.h"
 #include "reports/page/sections.h"
@@ -46,12 +48,17 @@ std::string drafter_fact(const StoreFacts& store, const DrafterConfig& drafter) 
   return text;
 }
 
-std::string training_fact(const TrainingConfig& training) {
+std::string training_fact(const SegmentConfig& config) {
+  const TrainingConfig& training = config.training;
   std::string text = grouped(training.steps) + " steps of " +
                      counted(training.sequences_per_step, "sequence") + " with up to " +
                      counted(training.anchors, "anchor") + " each, " + training.schedule +
                      " schedule, labels from the ";
   text += training.labels == "argmax" ? "target's greedy choice" : "data";
+  const int64_t visits = training.steps * training.sequences_per_step;
+  text += "; " + grouped(visits) + " visits, " +
+          significant(static_cast<double>(visits) / static_cast<double>(config.split.train), 2) +
+          " epochs of " + grouped(config.split.train) + " sequences";
   if (training.loss != LossConfig{}) text += ", loss " + loss_text(training.loss);
   return text + ", on " + training.device + " with " + counted(training.threads, "thread");
 }
@@ -86,15 +93,25 @@ std::string runs_fact(const Study& study) {
          (trials == 0 ? "" : "; " + counted(trials, "trial") + " among them chose the settings");
 }
 
+// Of the sweep's file its name alone: folders are of a machine.
+std::string repeat_command(const Study& study) {
+  if (study.sources.size() > 1) return "draftlab report and the folders below";
+  std::string text = "draftlab run " +
+                     std::filesystem::path(study.plan.sweep_file).filename().string() +
+                     " --out DIR";
+  for (const std::string& change : study.plan.changes) text += " --set " + change;
+  return text;
+}
+
 }  // namespace
 
 std::string overview(const Study& study) {
   std::string arms;
   for (const Arm& arm : study.summary.arms) arms += (arms.empty() ? "" : " · ") + arm.name;
-  std::string html = "<header>\n<p class=\"kicker\">draftlab report</p>\n<h1>" +
-                     escape(study.plan.name) + "</h1>\n<dl class=\"facts\">\n";
+  std::string html = "<dl class=\"facts\">\n";
   html += fact("Compared", arms);
   html += fact("Runs", runs_fact(study));
+  html += fact("Repeat", repeat_command(study));
   if (study.sources.size() > 1) {
     std::vector<std::string> folders;
     for (const Source& source : study.sources) folders.push_back(source.label);
@@ -110,13 +127,11 @@ std::string overview(const Study& study) {
   if (!study.results.empty()) {
     const SegmentConfig& config = study.results.front().config;
     setup += fact("Drafter", drafter_fact(store, config.drafter));
-    setup += fact("Training", training_fact(config.training));
+    setup += fact("Training", training_fact(config));
     setup += fact("Evaluation", evaluation_fact(study, config));
   }
-  return html +
-         details("Target, store, drafter, training, evaluation",
-                 "<dl class=\"facts\">\n" + setup + "</dl>\n", "figures") +
-         "</header>\n";
+  return html + details("Target, store, drafter, training, evaluation",
+                        "<dl class=\"facts\">\n" + setup + "</dl>\n", "figures");
 }
 
 }  // namespace draftlab

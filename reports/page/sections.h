@@ -7,14 +7,16 @@
 namespace draftlab {
 
 // The sections of the page, in its order. Each returns HTML with every name escaped; section_*.cc.
-std::string overview(const Study& study);          // title, what was compared and on what
-std::string fairness_section(const Study& study);  // what the checks found
-std::string answer_section(const Study& study);    // a sentence for each question
-std::string differences(const Study& study);       // paired, to the reference; a part of a section
-std::string values_section(const Study& study);    // final values per arm beside the baselines
-std::string curves_section(const Study& study);    // against steps, seconds and tokens
-std::string settings_section(const Study& study);  // learning-rate curves
-std::string trials_section(const Study& study);    // the best of k settings
+std::string opening_section(const Study& study);    // the first screen: opening.h
+std::string overview(const Study& study);           // what was compared and on what
+std::string contents(const std::string& sections);  // links to these
+std::string fairness_section(const Study& study);   // what the checks found
+std::string answer_section(const Study& study);     // a sentence for each question
+std::string differences(const Study& study);        // paired, to the reference; a part of a section
+std::string values_section(const Study& study);     // final values per arm beside the baselines
+std::string curves_section(const Study& study);     // against steps, seconds and tokens
+std::string settings_section(const Study& study);   // learning-rate curves
+std::string trials_section(const Study& study);     // the best of k settings
 std::string acceptance_section(const Study& study);  // its definitions side by side
 std::string steps_section(const Study& study);       // best rate against orthogonalization steps
 std::string switch_section(const Study& study);      // what changing the optimizer in mid-run did
