@@ -102,5 +102,35 @@ TEST_F(StatusTest, TheTableEndsWithACountOfStates) {
             "3 runs: 1 interrupted, 2 waiting\n");
 }
 
+TEST_F(StatusTest, ARunningRunShowsItsPaceItsLossAndTheTimeThatIsLeft) {
+  begin(0);
+  measure(0);
+  write_progress(segment(0).progress(), {60, 100, 4});
+  EXPECT_FALSE(seconds_left(folder_, plan_)) << "nobody works, nothing is measured";
+  const WorkerLock worker(segment(0).lock());
+  EXPECT_EQ(status(0).steps_per_second, 4);
+  EXPECT_EQ(seconds_left(folder_, plan_), (40 + 100 + 100) / 4.) << "three runs on one worker";
+  const std::string table = text_of(read_status(folder_, plan_));
+  EXPECT_THAT(table, HasSubstr("train_loss  steps/s"));
+  const JsonArray list = to_json(read_status(folder_, plan_));
+  EXPECT_EQ(list[0].at("steps_per_second"), Json(4.));
+  EXPECT_TRUE(list[1].at("steps_per_second").is_null());
+  EXPECT_TRUE(list[1].at("val_loss").is_null());
+}
+
+TEST_F(StatusTest, TheBestArmSoFarIsThatOfFinishedRunsAlone) {
+  EXPECT_EQ(best_so_far(read_status(folder_, plan_), plan_), "");
+  for (size_t i = 0; i < 2; ++i) {
+    begin(i);
+    measure(i);
+    Outcome outcome;
+    outcome.kind = i == 0 ? OutcomeKind::kDone : OutcomeKind::kDiverged;
+    outcome.step = 100;
+    write_outcome(segment(i).outcome(), outcome);
+  }
+  EXPECT_EQ(best_so_far(read_status(folder_, plan_), plan_),
+            "adamw, acceptance_length 1.500 over 1 of 3 runs");
+}
+
 }  // namespace
 }  // namespace draftlab

@@ -63,7 +63,7 @@ TEST_F(CommandLineTest, ACommandLineThatMakesNoSenseEndsWithStatus2AndTheNearest
       {{"run", "s.json", "--out", "x", "--jobs", "0"}, "--jobs must be a whole number from 1"},
       {{"run", "s.json", "--out", "x", "--jobs", "two"}, "--jobs must be a whole number"},
       {{"run", "s.json", "--out", "x", "--jobs", "1.5"}, "--jobs must be a whole number"},
-      {{"status", "a", "b"}, "too many arguments"},
+      {{"resume", "a", "b"}, "too many arguments"},
       {{"report"}, "DIR is missing"},
       {{"report", "a", "b"}, "--out DIR is missing"},
       {{"check"}, "DIR is missing"},

@@ -16,6 +16,9 @@ size_t columns_of(const std::string& text) {
       std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
+// What nobody's name can steer a terminal with.
+std::string plain(const std::string& text) { return without_controls(text); }
+
 std::string padded_to(std::string text, size_t width) {
   const size_t columns = columns_of(text);
   if (columns < width) text.append(width - columns, ' ');
@@ -23,7 +26,7 @@ std::string padded_to(std::string text, size_t width) {
 }
 
 std::string wrapped(const std::string& text, size_t width) {
-  std::istringstream words(text);
+  std::istringstream words(plain(text));
   std::string lines, line;
   for (std::string word; words >> word;) {
     if (!line.empty() && columns_of(line) + 1 + columns_of(word) > width) {
@@ -77,7 +80,7 @@ std::string forest_text(const Opening& opening, size_t width) {
     if (std::isfinite(row.difference))
       text = signed_text(row.difference, opening.decimals) + " " + text;
     words.push_back(text);
-    names = std::max(names, columns_of(row.arm));
+    names = std::max(names, columns_of(plain(row.arm)));
     said = std::max(said, columns_of(text));
   }
   if (plot.low == plot.high) plot.high = plot.low + 1;
@@ -87,8 +90,8 @@ std::string forest_text(const Opening& opening, size_t width) {
   std::string text;
   for (size_t i = 0; i < opening.rows.size(); ++i) {
     const ForestRow& row = opening.rows[i];
-    text += padded_to(shorten(row.arm, names), names) + "  " + plot_line(plot, row) + "  " +
-            shorten(words[i], said) + "\n";
+    text += padded_to(shorten(plain(row.arm), names), names) + "  " + plot_line(plot, row) + "  " +
+            shorten(plain(words[i]), said) + "\n";
   }
   return text;
 }
@@ -101,7 +104,7 @@ std::string opening_text(const Opening& opening, size_t width) {
   width = std::max<size_t>(width, 40);
   std::string text = wrapped(opening.headline, width) + "\n";
   if (opening.rows.size() > 1) {
-    text += shorten(capitalized(opening.measure), width) + "\n";
+    text += shorten(plain(capitalized(opening.measure)), width) + "\n";
     text += forest_text(opening, width) + "\n";
   }
   if (!opening.against.empty())

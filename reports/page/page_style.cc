@@ -31,9 +31,9 @@ h2 { margin: 44px 0 14px; padding-top: 14px; border-top: 1px solid var(--rule); 
   font-weight: 650; }
 h3 { margin: 28px 0 10px; font-size: 16px; font-weight: 650; }
 p { margin: 0 0 12px; max-width: 78ch; }
-.opening { display: grid; grid-template-columns: minmax(0, 660px) minmax(0, 1fr); gap: 12px 28px;
+.opening { display: grid; grid-template-columns: minmax(0, 690px) minmax(0, 1fr); gap: 12px 28px;
   align-items: start; }
-.opening figure svg, .opening figcaption { max-width: 660px; }
+.opening figure svg, .opening figcaption { max-width: 690px; }
 .boxes { display: grid; gap: 10px; margin: 6px 0 0; font-size: 14px; }
 .boxes dt { color: var(--soft); font-size: 12px; letter-spacing: 0.04em; text-transform: uppercase; }
 .boxes dd { margin: -8px 0 0; }
@@ -155,7 +155,7 @@ svg .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke
   /* Their smallest text stays at 9 px or more. */
   figure svg { min-width: 400px; }
   figure.wide svg { min-width: 590px; }
-  .opening figure svg { min-width: 550px; }
+  .opening figure svg { min-width: 575px; }
   .answer { grid-template-columns: 1fr; gap: 2px; }
   .answer dt { margin-top: 10px; }
   main { padding: 20px 14px 60px; }

@@ -19,7 +19,7 @@
 namespace draftlab {
 namespace {
 
-constexpr double kWidth = 660, kNames = 150, kSaid = 215, kTop = 38, kRow = 27;
+constexpr double kWidth = 690, kNames = 150, kSaid = 245, kTop = 38, kRow = 27;
 
 std::string forest_svg(const Opening& opening) {
   const double left = kNames, right = kWidth - kSaid;
