@@ -26,6 +26,7 @@ TEST_F(AnswerCommandTest, ARunEndsWithTheAnswerThatTheCommandGivesAgain) {
   EXPECT_THAT(run.output, HasSubstr(answer.output));
   EXPECT_THAT(answer.output, AllOf(HasSubstr("difference to AdamW"), HasSubstr("Speaks against: "),
                                    HasSubstr("bigram table"), HasSubstr("Checks: ")));
+  EXPECT_EQ(draftlab({"check", out}).status, 3) << "it warns, and arms are left to compare";
   const Finished json = draftlab({"answer", out, "--json"});
   const Json object = parse_json(json.output, "answer");
   EXPECT_EQ(object.at("arms").as_array().size(), 4u);
