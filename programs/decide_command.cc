@@ -76,21 +76,30 @@ int decide_command(const Words& words) {
   if (!file) throw UsageError("--context FILE is missing: which run is the decision about?");
   if (names.size() > 1 && !out)
     throw UsageError("--out DIR is missing: where shall the decision from several folders go?");
-  const DecisionContext context = read_decision_context(*file);
+  const std::vector<DecisionContext> readings = parse_decision_readings(read_json(*file), *file);
+  const DecisionContext& context = readings.front();
   std::vector<Study> studies;
   for (const std::string& name : names) studies.push_back(checked_study(RunFolder(name)));
   const Decision decision = decide(studies, context);
-  const Json json = decision_json(decision, context);
+  std::vector<Reading> others;
+  for (size_t i = 1; i < readings.size(); ++i)
+    others.push_back({readings[i], decide(studies, readings[i])});
+  const Json json = decision_json(decision, context, others);
   const std::filesystem::path place =
       out ? std::filesystem::path(*out) : RunFolder(names[0]).report();
   make_folder(place);
   replace_file(place / "decision.json", pretty(json));
-  replace_file(place / "decision.html", decision_page(decision, context, names));
+  replace_file(place / "decision.html", decision_page(decision, context, others, names));
   if (line.given("json")) {
     std::cout << pretty(json);
     return 0;
   }
   print_decision(decision, context);
+  for (const Reading& other : others) {
+    std::cout << "\n"
+              << wrapped("read as: ", printable(other.context.reading), kWidth)
+              << wrapped("  ", printable(other.decision.recommendation), kWidth);
+  }
   std::cout << "\n" << (place / "decision.html").string() << "\n";
   return 0;
 }

@@ -31,11 +31,20 @@ Decision conclude(std::vector<Pillar> pillars, const DecisionContext& context);
 // Where the run stands, by the context: pairs of what and how much.
 std::vector<std::pair<std::string, std::string>> context_facts(const DecisionContext& context);
 
-// decision_output.cc: for machines; numbers without a value as "NaN", "Infinity".
-Json decision_json(const Decision& decision, const DecisionContext& context);
+// The decision where the same facts are read in another way.
+struct Reading {
+  DecisionContext context;
+  Decision decision;
+};
 
-// decision_page.cc: one HTML file in the style of the report, from `folders`.
+// decision_output.cc: for machines; numbers without a value as "NaN", "Infinity".
+Json decision_json(const Decision& decision, const DecisionContext& context,
+                   const std::vector<Reading>& others = {});
+
+// One HTML file in the style of the report, from `folders`, of which the last part of each path is
+// named.
 std::string decision_page(const Decision& decision, const DecisionContext& context,
+                          const std::vector<Reading>& others,
                           const std::vector<std::string>& folders);
 
 }  // namespace draftlab

@@ -22,7 +22,7 @@ int64_t at_least(Fields& fields, std::string_view key, int64_t low) {
   return value;
 }
 
-PipelineInterval parse_ratio(const Json& json, const std::string& where) {
+PipelineInterval parse_range(const Json& json, const std::string& where) {
   Fields fields(json, where);
   PipelineInterval ratio;
   ratio.low = positive(fields, "low");
@@ -43,7 +43,7 @@ void parse_optimizers(const Json& json, const std::string& where, DecisionContex
   if (context.current == context.candidate)
     throw Error(fields.where("candidate"), "is the current optimizer; name another kind");
   if (fields.has("step_ratio"))
-    context.step_ratio = parse_ratio(fields.any("step_ratio"), fields.where("step_ratio"));
+    context.step_ratio = parse_range(fields.any("step_ratio"), fields.where("step_ratio"));
   fields.finish();
 }
 
@@ -90,7 +90,19 @@ void parse_run(const Json& json, const std::string& where, DecisionContext& cont
   context.place.step = at_least(fields, "step", 1);
   context.place.steps = at_least(fields, "steps", context.place.step + 1);
   context.epochs = positive(fields, "epochs");
-  context.tokens_per_batch = positive(fields, "tokens_per_batch");
+  if (fields.has("tokens_per_second"))
+    context.tokens_per_second = positive(fields, "tokens_per_second");
+  if (fields.has("tokens_per_batch")) {
+    const Json& tokens = fields.any("tokens_per_batch");
+    if (tokens.is_object()) {
+      context.tokens_per_batch = parse_range(tokens, fields.where("tokens_per_batch"));
+    } else {
+      const double count = positive(fields, "tokens_per_batch");
+      context.tokens_per_batch = {count, count, count};
+    }
+  } else if (context.tokens_per_second == 0) {
+    throw Error(where, "needs \"tokens_per_batch\" or \"tokens_per_second\"");
+  }
   context.peak_rate = positive(fields, "peak_rate");
   context.rate = positive(fields, "rate");
   require_between(context.rate, 0, context.peak_rate, fields.where("rate"));
@@ -139,17 +151,76 @@ void parse_pipeline(const Json& json, const std::string& where, DecisionContext&
   context.pipeline = parse_pipeline_spec(spec, where);
 }
 
+// Batches a second that the pipeline as it is gets through: of its producers or its consumer.
+double batches_per_second(const PipelineSpec& pipeline) {
+  double produced = 0;
+  for (const ProducerGroup& group : pipeline.producers)
+    produced += static_cast<double>(group.count) * group.rate;
+  return std::min(produced, 1 / pipeline.optimizers.front().step_seconds);
+}
+
+// Tokens a batch are tokens a second over batches a second, whatever somebody wrote down.
+void fit_tokens(const std::string& where, DecisionContext& context) {
+  if (context.tokens_per_second == 0) return;
+  constexpr double kSlack = 0.1;
+  const double batches = batches_per_second(context.pipeline);
+  const double follows = context.tokens_per_second / batches;
+  PipelineInterval& tokens = context.tokens_per_batch;
+  if (tokens.value == 0) {
+    tokens = {follows, follows, follows};
+    return;
+  }
+  if (follows >= (1 - kSlack) * tokens.low && follows <= (1 + kSlack) * tokens.high) return;
+  throw Error(where + ".tokens_per_batch", "is " + number_text(tokens.value) + ", but " +
+                                               number_text(context.tokens_per_second) +
+                                               " tokens a second at " + significant(batches, 3) +
+                                               " batches a second are " +
+                                               grouped(std::llround(follows)) +
+                                               " a batch; correct one of them, or give a range "
+                                               "{\"low\", \"value\", \"high\"}");
+}
+
 }  // namespace
+
+PipelineInterval DecisionContext::tokens() const {
+  const auto steps = static_cast<double>(place.steps);
+  return {steps * tokens_per_batch.value, steps * tokens_per_batch.low,
+          steps * tokens_per_batch.high};
+}
+
+std::vector<DecisionContext> parse_decision_readings(const Json& json, const std::string& origin) {
+  std::vector<DecisionContext> contexts = {parse_decision_context(json, origin)};
+  const Json* readings = json.as_object().if_contains("readings");
+  if (readings == nullptr) return contexts;
+  const JsonArray* list = readings->if_array();
+  if (list == nullptr) throw Error(origin + ": readings", "must be a list");
+  for (size_t i = 0; i < list->size(); ++i) {
+    const std::string where = origin + ": readings[" + std::to_string(i) + "]";
+    Fields fields((*list)[i], where);
+    JsonObject read = json.as_object();
+    read.erase("readings");
+    read["reading"] = fields.text("reading");
+    const JsonObject* run = fields.any("run").if_object();
+    if (run == nullptr) throw Error(fields.where("run"), "must be an object");
+    fields.finish();
+    for (const auto& field : *run) read["run"].as_object()[field.key()] = field.value();
+    contexts.push_back(parse_decision_context(read, where));
+  }
+  return contexts;
+}
 
 DecisionContext parse_decision_context(const Json& json, const std::string& origin) {
   Fields fields(json, origin);
   DecisionContext context;
+  if (fields.has("reading")) context.reading = fields.text("reading");
+  if (fields.has("readings")) fields.any("readings");  // parse_decision_readings
   context.name = fields.text("name");
   parse_optimizers(fields.any("optimizers"), fields.where("optimizers"), context);
   parse_drafter(fields.any("drafter"), fields.where("drafter"), context);
   parse_run(fields.any("run"), fields.where("run"), context);
   parse_pipeline(fields.any("pipeline"), fields.where("pipeline"), context);
   fields.finish();
+  fit_tokens(fields.where("run"), context);
   return context;
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "record/drafter_config.h"
@@ -26,19 +27,26 @@ struct DecisionContext {
 
   // Where the run stands; the steps of its warm-up are given, or what `rate` makes of them.
   SchedulePlace place;
-  double epochs = 0;               // of all steps
-  double tokens_per_batch = 0;     // supervised labels
+  double epochs = 0;  // of all steps
+  // Supervised labels; a range where nobody counted.
+  PipelineInterval tokens_per_batch;
+  double tokens_per_second = 0;    // trained on; 0: not given
   double peak_rate = 0, rate = 0;  // the learning rate's peak, and where it stands
   double first_loss = 0, loss = 0, acceptance_length = 0;
 
   // One optimizer, the current one: its batches to the target are those that are left.
   PipelineSpec pipeline;
 
-  double tokens() const { return static_cast<double>(place.steps) * tokens_per_batch; }
+  std::string reading;  // how the facts are read, where they can be read in several ways; or ""
+
+  PipelineInterval tokens() const;  // of the whole training
 };
 
-// Strict; errors name `origin` and the key.
+// Strict; errors name `origin` and the key. Tokens a batch and tokens a second must fit the rate of
+// the pipeline to 10 %.
 DecisionContext parse_decision_context(const Json& json, const std::string& origin);
 DecisionContext read_decision_context(const std::filesystem::path& file);
+// The context and its other "readings", each the same but for what it says of the run.
+std::vector<DecisionContext> parse_decision_readings(const Json& json, const std::string& origin);
 
 }  // namespace draftlab

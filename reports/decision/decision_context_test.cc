@@ -37,6 +37,41 @@ TEST(DecisionContext, ARateBehindTheWarmUpNeedsItsLength) {
   EXPECT_FALSE(parse_decision_context(json, "c.json").place.in_warmup());
 }
 
+TEST(DecisionContext, TokensABatchFollowFromTheRatesAndNumbersThatDisagreeAreAnError) {
+  JsonObject json = story();
+  JsonObject& run = json["run"].as_object();
+  run.erase("tokens_per_batch");
+  // 16,000 tokens a second, of which the producers make 0.24 batches.
+  EXPECT_NEAR(parse_decision_context(json, "c.json").tokens_per_batch.value, 16000 / 0.24, 1e-6);
+  run["tokens_per_batch"] = 16384;
+  EXPECT_THAT([&] { parse_decision_context(json, "c.json"); },
+              ::testing::ThrowsMessage<Error>(
+                  ::testing::AllOf(HasSubstr("c.json: run.tokens_per_batch: is 16384"),
+                                   HasSubstr("0.240 batches a second are 66,667 a batch"))));
+  run["tokens_per_batch"] = 61000;  // within a tenth
+  EXPECT_EQ(parse_decision_context(json, "c.json").tokens_per_batch.low, 61000);
+  run.erase("tokens_per_second");
+  run["tokens_per_batch"] = JsonObject{{"low", 5e4}, {"value", 6e4}, {"high", 7e4}};
+  EXPECT_EQ(parse_decision_context(json, "c.json").tokens().high, 7e4 * 181353);
+  run.erase("tokens_per_batch");
+  EXPECT_THROW(parse_decision_context(json, "c.json"), Error);
+}
+
+// "17 % of epoch 1 of 6" makes the same step 2.8 % of the training.
+TEST(DecisionContext, FactsThatCanBeReadInTwoWaysAreTwoContexts) {
+  const std::vector<DecisionContext> readings = parse_decision_readings(story(), "c.json");
+  ASSERT_EQ(readings.size(), 2u);
+  EXPECT_NEAR(readings[0].place.share_of_training(), 0.085, 0.001);
+  EXPECT_NEAR(readings[1].place.share_of_training(), 0.028, 0.001);
+  const double seconds = readings[1].pipeline.optimizers[0].batches_to_target.value / 0.24;
+  EXPECT_NEAR(seconds / 86400, 26, 0.5);
+  EXPECT_EQ(readings[1].loss, readings[0].loss);
+  JsonObject json = story();
+  json["readings"].as_array()[0].as_object()["run"].as_object()["stepps"] = 1;
+  EXPECT_THAT([&] { parse_decision_readings(json, "c.json"); },
+              ::testing::ThrowsMessage<Error>(HasSubstr("c.json: readings[0]")));
+}
+
 TEST(DecisionContext, NamesEveryMistake) {
   const struct {
     const char* says;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "reports/decision/decision.h"
 #include "reports/page/page.h"
@@ -49,14 +50,47 @@ std::string pillar_section(const Pillar& pillar) {
   if (!pillar.limits.empty()) {
     std::string list;
     for (const std::string& limit : pillar.limits) list += paragraph(escape(limit), "note");
-    html += details("What limits this", list);
+    html += "<h3>What limits this</h3>\n" + list;
   }
   return section(id, pillar.name, html);
 }
 
+// Folders are of a machine; their names are not.
+std::string last_part(const std::string& folder) {
+  const auto path = std::filesystem::path(folder).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
+
+// Where the facts can be read in several ways: a verdict for each.
+std::string readings_section(const Decision& decision, const DecisionContext& context,
+                             const std::vector<Reading>& others) {
+  if (others.empty()) return "";
+  HtmlTable table({"read as", "done", "start with it", "switch now", "stay"}, 9);
+  const auto row = [&](const DecisionContext& read, const Decision& made) {
+    std::vector<std::string> cells = {escape(read.reading.empty() ? read.name : read.reading),
+                                      share_text(read.place.share_of_training())};
+    for (const Decision::Choice& choice : made.choices)
+      cells.push_back(verdict_html(choice.verdict));
+    table.row(cells);
+  };
+  row(context, decision);
+  bool same = true;
+  for (const Reading& other : others) {
+    row(other.context, other.decision);
+    for (size_t i = 0; i < decision.choices.size(); ++i)
+      same &= other.decision.choices[i].verdict == decision.choices[i].verdict;
+  }
+  return section("readings", "How the facts are read",
+                 table.html() + paragraph(same ? "Every reading leads to the same verdicts."
+                                               : "The verdicts depend on the reading: find out "
+                                                 "which is right before acting.",
+                                          "note"));
+}
+
 }  // namespace
 
-Json decision_json(const Decision& decision, const DecisionContext& context) {
+Json decision_json(const Decision& decision, const DecisionContext& context,
+                   const std::vector<Reading>& others) {
   JsonArray pillars, choices;
   for (const Pillar& pillar : decision.pillars) {
     JsonArray numbers, limits(pillar.limits.begin(), pillar.limits.end());
@@ -81,7 +115,15 @@ Json decision_json(const Decision& decision, const DecisionContext& context) {
     choices.push_back(JsonObject{
         {"name", choice.name}, {"verdict", to_text(choice.verdict)}, {"reason", choice.reason}});
   }
+  JsonArray readings;
+  for (const Reading& other : others) {
+    JsonObject object = decision_json(other.decision, other.context).as_object();
+    object["reading"] = other.context.reading;
+    readings.push_back(std::move(object));
+  }
   return JsonObject{{"context", context.name},
+                    {"reading", context.reading},
+                    {"readings", std::move(readings)},
                     {"current", context.current},
                     {"candidate", context.candidate},
                     {"recommendation", decision.recommendation},
@@ -91,6 +133,7 @@ Json decision_json(const Decision& decision, const DecisionContext& context) {
 }
 
 std::string decision_page(const Decision& decision, const DecisionContext& context,
+                          const std::vector<Reading>& others,
                           const std::vector<std::string>& folders) {
   std::string html =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -104,8 +147,8 @@ std::string decision_page(const Decision& decision, const DecisionContext& conte
   for (const auto& [what, text] : context_facts(context))
     html += "<dt>" + escape(what) + "</dt><dd>" + escape(text) + "</dd>\n";
   for (const std::string& folder : folders)
-    html += "<dt>measured in</dt><dd>" + escape(folder) + "</dd>\n";
-  html += "</dl>\n" + summary_section(decision);
+    html += "<dt>measured in</dt><dd>" + escape(last_part(folder)) + "</dd>\n";
+  html += "</dl>\n" + summary_section(decision) + readings_section(decision, context, others);
   for (const Pillar& pillar : decision.pillars) html += pillar_section(pillar);
   return html + "</main>\n</body>\n</html>\n";
 }

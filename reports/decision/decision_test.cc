@@ -104,6 +104,28 @@ TEST(Bottleneck, FollowsStepsToTheTargetAndTheLengthOfAStep) {
   EXPECT_THAT(unsure.settle, Not(IsEmpty()));
 }
 
+// Muon's update over the passes: 1.16 at 16,384 tokens a batch where the head is forgotten, 0.29 at
+// 66,700, and 0.19 with the head.
+TEST(Bottleneck, TheFrozenHeadCountsAmongThePasses) {
+  DecisionContext context = story();
+  const auto share = [&](double tokens) {
+    context.tokens_per_batch = {tokens, tokens, tokens};
+    std::vector<Result> results;
+    add_pair(results, {}, 1.5, 0.5);
+    std::vector<Study> studies;
+    studies.push_back(study_of(std::move(results)));
+    for (const PillarNumber& number :
+         bottleneck_pillar(kind_pairs(studies, "adamw", "muon"), context).numbers) {
+      if (number.what.starts_with("operations of one update")) return number.value;
+    }
+    return NAN + 0.0;
+  };
+  const double head = 4. * 5120 * 248320, weights = 6 * static_cast<double>(context.parameters);
+  EXPECT_NEAR(share(66700), 0.19, 0.005);
+  EXPECT_NEAR(share(66700) * (weights + head) / weights, 0.29, 0.006);
+  EXPECT_NEAR(share(16384) * (weights + head) / weights, 1.16, 0.01);
+}
+
 // Seeds that share one timing agree about a step for certain and for no reason.
 TEST(Bottleneck, AStepTimedAloneHasTheIntervalOfItsQuartiles) {
   std::vector<Result> results;
@@ -308,7 +330,7 @@ std::vector<Study> budgets(const std::vector<double>& ratios, double scatter = 1
 // Production lies beyond the budgets by either measure: these drafters have 60 parameters.
 DecisionContext far_story() {
   DecisionContext context = story();
-  context.tokens_per_batch = 1e9;
+  context.tokens_per_batch = {1e9, 1e9, 1e9};
   return context;
 }
 
@@ -360,7 +382,8 @@ TEST(DiminishingReturns, AreOpenWhereTheTwoWaysToProductionDisagree) {
   const std::vector<Study> studies = budgets({2, 1.7, 1.445, 1.228});
   const std::vector<KindPair> pairs = kind_pairs(studies, "adamw", "muon");
   DecisionContext context = far_story();
-  context.tokens_per_batch *= 40000 / context.tokens();  // just beyond the largest budget
+  const double tokens = context.tokens_per_batch.value * 40000 / context.tokens().value;
+  context.tokens_per_batch = {tokens, tokens, tokens};  // just beyond the largest budget
   context.parameters = 60;
   EXPECT_EQ(returns_pillar(pairs, context).verdict, Verdict::kFor);
   context.parameters = 1;  // 60 times as many
@@ -419,7 +442,7 @@ TEST(Decision, EveryPillarStandsOnThePageAndInTheJson) {
   const DecisionContext context = story();
   const Decision decision = decide(studies, context);
   ASSERT_EQ(decision.pillars.size(), 4u);
-  const std::string page = decision_page(decision, context, {"<folder>"});
+  const std::string page = decision_page(decision, context, {}, {"<folder>"});
   const std::string json = canonical(decision_json(decision, context));
   for (const Pillar& pillar : decision.pillars) {
     EXPECT_FALSE(pillar.question.empty());
@@ -430,6 +453,22 @@ TEST(Decision, EveryPillarStandsOnThePageAndInTheJson) {
     EXPECT_THAT(json, HasSubstr(pillar.name));
   }
   EXPECT_THAT(page, AllOf(HasSubstr("&lt;folder&gt;"), Not(HasSubstr("<script"))));
+}
+
+TEST(Decision, EveryReadingOfTheFactsHasItsVerdictAndNoFolderItsMachine) {
+  const std::vector<Study> studies = budgets({2, 2, 2});
+  const std::vector<DecisionContext> readings = parse_decision_readings(
+      read_json(std::string(DRAFTLAB_SOURCE_DIR) + "/sweeps/decide_story.json"), "story");
+  const Decision decision = decide(studies, readings[0]);
+  const std::vector<Reading> others = {{readings[1], decide(studies, readings[1])}};
+  const std::string page =
+      decision_page(decision, readings[0], others, {"/home/somebody/runs/study/"});
+  EXPECT_THAT(page, HasSubstr("26 days are left"));
+  EXPECT_THAT(page, HasSubstr("<td>2.8%</td>"));
+  EXPECT_THAT(page, HasSubstr("<dd>study</dd>"));
+  EXPECT_THAT(page, Not(HasSubstr("/home/somebody")));
+  const Json json = decision_json(decision, readings[0], others);
+  EXPECT_EQ(json.at("readings").at(0).at("choices").as_array().size(), 3u);
 }
 
 TEST(Decision, SpeaksForTheCandidateThatTheContextNames) {

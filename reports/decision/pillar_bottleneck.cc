@@ -116,15 +116,21 @@ void note_operations(const KindPair& pair, const DecisionContext& context, Pilla
   const double update =
       update_cost(route(parameter_shapes(context.drafter), optimizer, {}, "context"), optimizer)
           .flop;
-  const double passes = 6 * static_cast<double>(context.parameters) * context.tokens_per_batch;
+  // Trained weights take three passes of 2 operations each, the frozen head two: forward, and the
+  // gradient of what goes into it.
+  const double head = static_cast<double>(context.drafter.hidden_size) *
+                      static_cast<double>(context.drafter.draft_vocab_size);
+  const double a_token = 6 * static_cast<double>(context.parameters) + 4 * head;
+  const PipelineInterval& tokens = context.tokens_per_batch;
+  const double share = update / (a_token * tokens.value);
   pillar.numbers.push_back(
-      {"operations of one update on the production shapes, over 6 x parameters "
-       "x tokens of a batch",
-       update / passes});
+      {"operations of one update on the production shapes, over those of the passes (6 x trained "
+       "parameters and 4 x frozen head, x tokens of a batch; interval: range of tokens)",
+       share, update / (a_token * tokens.high), update / (a_token * tokens.low)});
   pillar.limits.push_back(
       "How long a step takes does not carry over from a small drafter: there one update is another "
       "share of it. By operations an update takes " +
-      share_text(update / passes) + " of the passes at production scale" +
+      share_text(share) + " of the passes at production scale" +
       (context.step_ratio ? "." : "; give \"step_ratio\" where it was measured there."));
 }
 

@@ -87,12 +87,13 @@ double parameters_of(const KindPair& pair) {
 // Production's budget on the scale of the measured runs: as many tokens, or as many for each
 // parameter.
 struct ProductionBudget {
-  double tokens, tokens_alike;
+  PipelineInterval tokens, tokens_alike;
 };
 
 ProductionBudget budget_of(const DecisionContext& context, const KindPair& measured) {
-  return {context.tokens(),
-          context.tokens() * parameters_of(measured) / static_cast<double>(context.parameters)};
+  const PipelineInterval tokens = context.tokens();
+  const double alike = parameters_of(measured) / static_cast<double>(context.parameters);
+  return {tokens, {tokens.value * alike, tokens.low * alike, tokens.high * alike}};
 }
 
 // What was measured at each budget, and how it changes with them.
@@ -129,7 +130,11 @@ std::vector<Predicted> predict(const ReturnsTrend& trend, const std::string& nam
                                     std::pair{budget.tokens_alike, "tokens per parameter"}}) {
     const std::string what =
         "predicted data efficiency by " + name + " at the production budget in " + how;
-    const RatioPrediction p = trend.at(tokens);
+    RatioPrediction p = trend.at(tokens.value);
+    for (const double end : {tokens.low, tokens.high}) {  // nobody counted them
+      p.low = std::min(p.low, trend.at(end).low);
+      p.high = std::max(p.high, trend.at(end).high);
+    }
     const auto budgets = static_cast<int64_t>(trend.points.size());
     predicted.push_back({how, {what, p.ratio, p.low, p.high, budgets}});
   }
@@ -221,10 +226,10 @@ void tell_limits(const std::vector<const KindPair*>& budgets, const ProductionBu
   double largest = 0;
   for (const Result* run : budgets.back()->current_runs())
     largest = std::max(largest, static_cast<double>(run->tokens));
-  pillar.limits.push_back("Production's budget is " + significant(budget.tokens / largest, 2) +
-                          " times the largest measured one in tokens, " +
-                          significant(budget.tokens_alike / largest, 2) +
-                          " times in tokens per parameter.");
+  pillar.limits.push_back(
+      "Production's budget is " + significant(budget.tokens.value / largest, 2) +
+      " times the largest measured one in tokens, " +
+      significant(budget.tokens_alike.value / largest, 2) + " times in tokens per parameter.");
 }
 
 }  // namespace
