@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
+#include "record/layers/layer_kind.h"
 #include "record/optimizer_kind.h"
 
 namespace draftlab {
@@ -55,6 +56,11 @@ void parse_drafter(const Json& json, const std::string& where, DecisionContext& 
   context.drafter = parse_drafter_config(fields.any("config"), fields.where("config"), 0, taps);
   for (const ParameterShape& shape : parameter_shapes(context.drafter))
     context.parameters += shape.count();
+  if (fields.has("layers_in_question")) {
+    context.layers_in_question = fields.texts("layers_in_question");
+    for (const std::string& type : context.layers_in_question)
+      layer_kind(type, fields.where("layers_in_question"));
+  }
   const double stated = positive(fields, "parameters");
   const auto counted = static_cast<double>(context.parameters);
   if (std::abs(stated - counted) > 0.05 * stated) {

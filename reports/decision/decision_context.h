@@ -24,6 +24,8 @@ struct DecisionContext {
   int64_t target_layers = 0;
   DrafterConfig drafter;
   int64_t parameters = 0;  // of the drafter, from its shapes
+  // Kinds of layer that the question is about besides those of the drafter.
+  std::vector<std::string> layers_in_question;
 
   // Where the run stands; the steps of its warm-up are given, or what `rate` makes of them.
   SchedulePlace place;

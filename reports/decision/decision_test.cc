@@ -22,8 +22,15 @@ const std::string kAdamW = R"({"kind": "adamw", "learning_rate": 0.005})";
 const std::string kMuon = R"({"kind": "muon", "scale": "match_rms", "learning_rate": 0.02})";
 const std::string kFull = "full_attention", kSliding = "sliding_attention";
 
-DecisionContext story() {
+DecisionContext whole_story() {
   return read_decision_context(std::string(DRAFTLAB_SOURCE_DIR) + "/sweeps/decide_story.json");
+}
+
+// About the layers of its drafter alone.
+DecisionContext story() {
+  DecisionContext context = whole_story();
+  context.layers_in_question.clear();
+  return context;
 }
 
 Study study_of(std::vector<Result> results, double target = 3) {
@@ -259,6 +266,23 @@ TEST(Architecture, FollowsTheAdvantageInEveryKindOfLayer) {
   EXPECT_EQ(architecture(3, 2.5).verdict, Verdict::kUndecided);
   EXPECT_EQ(architecture(2.5, 3).verdict, Verdict::kUndecided);
   EXPECT_EQ(architecture(2.9, 2.9, 0.5).verdict, Verdict::kUndecided);
+}
+
+TEST(Architecture, IsOpenWhileTheLayersInQuestionWereNotTrained) {
+  const auto verdict = [](std::optional<double> recurrent) {
+    std::vector<Result> results;
+    add_pair(results, {.arm = "s", .optimizer = "", .layer_types = {kSliding}}, 3, 2.5);
+    add_pair(results, {.arm = "f", .optimizer = "", .layer_types = {kFull}}, 3, 2.6);
+    if (recurrent)
+      add_pair(results, {.arm = "g", .optimizer = "", .layer_types = {"gated_delta_net"}}, 3,
+               *recurrent);
+    std::vector<Study> studies;
+    studies.push_back(study_of(std::move(results)));
+    return architecture_pillar(kind_pairs(studies, "adamw", "muon"), whole_story()).verdict;
+  };
+  EXPECT_EQ(verdict({}), Verdict::kUndecided) << "sliding and full layers say nothing of others";
+  EXPECT_EQ(verdict(2.5), Verdict::kFor);
+  EXPECT_EQ(verdict(3.5), Verdict::kUndecided) << "behind in kinds that production does not hold";
 }
 
 TEST(Architecture, IsUndecidedWithoutRunsThatDifferInTheKindOfLayerAlone) {

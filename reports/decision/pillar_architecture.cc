@@ -22,14 +22,15 @@ std::string spoken(const std::string& type) {
   return type.ends_with(suffix) ? type.substr(0, type.size() - suffix.size()) : type;
 }
 
-// What the production drafter is made of.
+// What the production drafter is made of, and what else is in question (of size 0).
 struct Production {
   std::vector<std::string> types;        // of its layers
   std::map<std::string, int64_t> sizes;  // parameters by type; those outside of layers under ""
   int64_t in_layers = 0;                 // parameters
 };
 
-Production production_of(const DrafterConfig& drafter) {
+Production production_of(const DrafterConfig& drafter,
+                         const std::vector<std::string>& in_question) {
   Production production;
   for (const ParameterShape& shape : parameter_shapes(drafter)) {
     const std::string prefix = "layers.";
@@ -42,6 +43,9 @@ Production production_of(const DrafterConfig& drafter) {
     if (type.empty()) continue;
     production.types.push_back(type);
     production.in_layers += count;
+  }
+  for (const std::string& type : in_question) {
+    if (production.sizes.try_emplace(type, 0).second) production.types.push_back(type);
   }
   return production;
 }
@@ -212,7 +216,7 @@ std::string reason_text(const std::vector<KindOfLayer>& kinds, const Production&
 }  // namespace
 
 Pillar architecture_pillar(const std::vector<KindPair>& pairs, const DecisionContext& context) {
-  const Production production = production_of(context.drafter);
+  const Production production = production_of(context.drafter, context.layers_in_question);
   Pillar pillar = asked(production, context);
   const ByType found = pairs_by_type(pairs, production.types);
   if (found.empty()) {
