@@ -2,19 +2,23 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <ostream>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "programs/readiness.h"
 #include "programs/worker_program.h"
 #include "record/events.h"
 #include "record/timing.h"
 #include "reports/study/company.h"
 #include "reports/study/probe.h"
+#include "reports/text/words.h"
 #include "runner/interrupt.h"
 #include "runner/local_launcher.h"
+#include "runner/memory.h"
 #include "runner/scheduler.h"
 #include "runner/terminal_text.h"
 
@@ -22,6 +26,8 @@ namespace draftlab {
 namespace {
 
 constexpr double kGraceSeconds = 10;  // for the step at hand
+constexpr int kAttempts = 3;          // where something else seems to run
+constexpr double kMemoryShare = 0.8;  // of the free memory, for arms that are timed in turn
 
 struct Probe {
   std::string arm;
@@ -79,35 +85,103 @@ WorkerExit wait_for(LocalLauncher& launcher) {
   }
 }
 
+std::string names_of(const std::vector<Probe>& group) {
+  std::vector<std::string> names;
+  for (const Probe& probe : group) names.push_back(printable(probe.arm));
+  return joined(names);
+}
+
+// Arms that share a forward pass, as many together as the memory holds.
+std::vector<std::vector<Probe>> groups_of(const std::vector<Probe>& probes,
+                                          const PlanRecord& plan) {
+  double tokens = 0;  // of a sequence
+  if (const auto& facts = plan.store_facts; facts && facts->records && facts->tokens)
+    tokens = static_cast<double>(*facts->tokens) / static_cast<double>(*facts->records);
+  std::map<std::string, std::vector<std::vector<Probe>>> groups;  // by forward pass
+  std::map<std::string, double> bytes;                            // of the last group
+  for (const Probe& probe : probes) {
+    const std::string key = forward_identity(probe.segment->config);
+    const double needed = worker_memory(probe.segment->config, tokens).total();
+    auto& all = groups[key];
+    if (all.empty() || bytes[key] + needed > kMemoryShare * available_memory()) {
+      all.emplace_back();
+      bytes[key] = 0;
+    }
+    all.back().push_back(probe);
+    bytes[key] += needed;
+  }
+  std::vector<std::vector<Probe>> list;
+  for (auto& [key, all] : groups) list.insert(list.end(), all.begin(), all.end());
+  return list;
+}
+
+// Has one worker measure them all; why it could not, or "".
+std::string measure(const RunFolder& folder, const PlanRecord& plan,
+                    const std::vector<Probe>& group) {
+  LocalLauncher launcher(worker_program(), "time");
+  try {
+    std::vector<std::filesystem::path> also;
+    for (const auto& [arm, segment] : group) {
+      const SegmentFolder place(folder, segment->id);
+      // The same bytes, unless the store has moved.
+      write_task(place.task(),
+                 {segment->id, segment->config, plan.store_folder, plan.checkpoint_every});
+      if (segment != group.front().segment) also.push_back(place.task());
+    }
+    const PlannedSegment& first = *group.front().segment;
+    launcher.start(first, SegmentFolder(folder, first.id), also);
+    const WorkerExit exit = wait_for(launcher);
+    if (!exit.failure.empty()) return "the worker " + exit.failure + ": " + exit.last_line;
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Tells what was measured, or takes it away and says why nothing of it counts.
+std::string judge(const RunFolder& folder, const std::vector<Probe>& group, std::ostream& out) {
+  std::vector<NamedTiming> timings;
+  for (const auto& [arm, segment] : group)
+    timings.push_back({arm, read_timing(SegmentFolder(folder, segment->id).timing()).value()});
+  const std::string uneven = uneven_control(timings);
+  for (const auto& [arm, segment] : group) {
+    if (!uneven.empty()) std::filesystem::remove(SegmentFolder(folder, segment->id).timing());
+  }
+  if (!uneven.empty()) return uneven;
+  for (const NamedTiming& one : timings) {
+    out << "timing " << printable(one.name) << " alone: " << step_time_text(step_time(one.timing))
+        << " a step" << std::endl;
+  }
+  return "";
+}
+
 }  // namespace
 
 bool probe_timings(const RunFolder& folder, const PlanRecord& plan, std::ostream& out) {
   if (!in_company(folder, plan)) return true;
-  LocalLauncher launcher(worker_program(), "time");
-  for (const auto& [arm, segment] : lacking(folder, plan)) {
-    if (InterruptCounter::count() > 0) return false;
-    const SegmentFolder segment_folder(folder, segment->id);
-    const std::string what = "timing " + printable(arm) + " alone: ";
-    std::string failure;
-    try {
-      // The same bytes, unless the store has moved.
-      write_task(segment_folder.task(),
-                 {segment->id, segment->config, plan.store_folder, plan.checkpoint_every});
-      launcher.start(*segment, segment_folder);
-      const WorkerExit exit = wait_for(launcher);
+  for (const std::vector<Probe>& group : groups_of(lacking(folder, plan), plan)) {
+    if (group.size() > 1)
+      out << "timing " << group.size() << " arms in turn, step by step" << std::endl;
+    std::string uneven;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
       if (InterruptCounter::count() > 0) return false;
-      if (!exit.failure.empty()) failure = "the worker " + exit.failure + ": " + exit.last_line;
-      if (failure.empty()) {
-        out << what << step_time_text(step_time(read_timing(segment_folder.timing()).value()))
-            << " a step" << std::endl;
+      const std::string failure = measure(folder, plan, group);
+      if (InterruptCounter::count() > 0) return false;
+      if (!failure.empty()) {
+        uneven.clear();
+        out << "timing " << names_of(group) << " failed, so their seconds stay those of a shared "
+            << "machine; " << printable(failure) << std::endl;
+        break;
       }
-    } catch (const Error& error) {
-      failure = error.what();
+      uneven = judge(folder, group, out);
+      if (uneven.empty()) break;
     }
-    if (!failure.empty()) {
-      out << what << "failed, so its seconds stay those of a shared machine; " << printable(failure)
-          << std::endl;
-    }
+    if (uneven.empty()) continue;
+    out << "timing " << names_of(group) << ": the machine is busy with something else, since "
+        << printable(uneven)
+        << "; nothing is kept, and their seconds stay those of a shared machine. `draftlab "
+           "resume` measures again"
+        << std::endl;
   }
   return true;
 }

@@ -7,9 +7,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
+#include <list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/build.h"
 #include "base/error.h"
@@ -25,7 +27,8 @@ namespace {
 
 constexpr char kUsage[] =
     "usage: draftlab-worker train SEGMENT.json      train one segment in the folder of that file\n"
-    "       draftlab-worker time SEGMENT.json       measure its steps into timing.json beside it\n"
+    "       draftlab-worker time SEGMENT.json...    measure their steps in turn into timing.json "
+    "beside each\n"
     "       draftlab-worker build-store SPEC.json DIR\n"
     "       draftlab-worker check-device cuda       whether it can train there\n"
     "       draftlab-worker --version\n"
@@ -63,15 +66,13 @@ void tell_cut_file(int) {
 }
 
 // The runner holds the lock of a worker that it starts; by hand we are our own runner.
-std::optional<WorkerLock> own_lock(const SegmentFolder& folder) {
-  if (std::getenv("DRAFTLAB_RUNNER") != nullptr) return std::nullopt;
-  return std::optional<WorkerLock>(std::in_place, folder.lock());
-}
+bool is_by_hand() { return std::getenv("DRAFTLAB_RUNNER") == nullptr; }
 
 int train(const std::filesystem::path& task_file) {
   const SegmentTask task = read_task(task_file);
   const SegmentFolder folder(std::filesystem::absolute(task_file).parent_path());
-  const auto lock = own_lock(folder);
+  std::optional<WorkerLock> lock;
+  if (is_by_hand()) lock.emplace(folder.lock());
   try {
     const Outcome outcome = train_segment(task, folder.root(), stop);
     std::cout << outcome_name(outcome.kind) << " at step " << outcome.step
@@ -85,10 +86,15 @@ int train(const std::filesystem::path& task_file) {
   }
 }
 
-int time(const std::filesystem::path& task_file) {
-  const auto folder = std::filesystem::absolute(task_file).parent_path();
-  const auto lock = own_lock(SegmentFolder(folder));
-  return time_segment(read_task(task_file), folder, stop) ? 0 : 130;
+int time(const std::vector<std::filesystem::path>& task_files) {
+  std::vector<TimedSegment> segments;
+  std::list<WorkerLock> locks;
+  for (const auto& file : task_files) {
+    const auto folder = std::filesystem::absolute(file).parent_path();
+    if (is_by_hand()) locks.emplace_back(SegmentFolder(folder).lock());
+    segments.push_back({read_task(file), folder});
+  }
+  return time_segments(segments, stop) ? 0 : 130;
 }
 
 int run(int argc, char** argv) {
@@ -99,9 +105,13 @@ int run(int argc, char** argv) {
     std::cout << "draftlab-worker " << build_version() << " (" << build_commit() << ")\n";
     return 0;
   }
-  if ((command == "train" || command == "time") && argc == 3) {
+  if (command == "train" && argc == 3) {
     stop_on_signals();
-    return command == "train" ? train(argv[2]) : time(argv[2]);
+    return train(argv[2]);
+  }
+  if (command == "time" && argc >= 3) {
+    stop_on_signals();
+    return time({argv + 2, argv + argc});
   }
   if (command == "check-device" && argc == 3) {
     require_device(argv[2]);

@@ -17,17 +17,19 @@ struct Part {
   const char* key;
   double StepTimes::*seconds;
 };
-constexpr std::array<Part, 5> kParts = {{{"data", &StepTimes::data},
+constexpr std::array<Part, 6> kParts = {{{"data", &StepTimes::data},
                                          {"forward", &StepTimes::forward},
                                          {"backward", &StepTimes::backward},
                                          {"orthogonalization", &StepTimes::orthogonalization},
-                                         {"rest", &StepTimes::rest}}};
+                                         {"rest", &StepTimes::rest},
+                                         {"processor", &StepTimes::processor}}};
 
 StepTimes times_from_json(const Json& value, const std::string& where) {
   Fields fields(value, where);
   StepTimes times;
   for (const Part& part : kParts) {
-    const double seconds = fields.number(part.key);
+    const double seconds = part.seconds == &StepTimes::processor ? fields.number(part.key, 0)
+                                                                 : fields.number(part.key);
     if (!std::isfinite(seconds) || seconds < 0)
       throw Error(fields.where(part.key), "must be seconds, finite and not negative");
     times.*part.seconds = seconds;
@@ -77,6 +79,7 @@ void write_timing(const std::filesystem::path& file, const Timing& timing) {
                                        {"gradient_bytes", timing.gradient_bytes},
                                        {"optimizer_bytes", timing.optimizer_bytes},
                                        {"peak_memory_bytes", timing.peak_memory_bytes},
+                                       {"in_turn", timing.in_turn},
                                        {"machine", to_json(timing.machine)}}));
 }
 
@@ -102,6 +105,8 @@ std::optional<Timing> read_timing(const std::filesystem::path& file) {
   timing.gradient_bytes = bytes_of(fields, "gradient_bytes");
   timing.optimizer_bytes = bytes_of(fields, "optimizer_bytes");
   timing.peak_memory_bytes = bytes_of(fields, "peak_memory_bytes");
+  timing.in_turn = fields.integer("in_turn", 1);
+  require_at_least(static_cast<double>(timing.in_turn), 1, fields.where("in_turn"));
   Fields machine(fields.any("machine"), fields.where("machine"));
   timing.machine = read_machine(machine);
   machine.finish();
@@ -114,19 +119,32 @@ int64_t step_period(const SegmentConfig& config) {
   return period.empty() ? 1 : config.optimizer.integer(period);
 }
 
+namespace {
+
+JsonObject forward_object(const SegmentConfig& config) {
+  return {{"drafter", to_json(config.drafter)},
+          {"store", config.store},
+          {"sequences_per_step", config.training.sequences_per_step},
+          {"anchors", config.training.anchors},
+          {"clip", config.training.clip > 0},
+          {"loss", to_json(config.training.loss)},
+          {"device", config.training.device},
+          {"threads", config.training.threads}};
+}
+
+}  // namespace
+
+std::string forward_identity(const SegmentConfig& config) {
+  return canonical(forward_object(config));
+}
+
 std::string step_identity(const SegmentConfig& config) {
   Json routing = to_json(config.routing);
   for (Json& route : routing.as_array()) route.as_object().erase("learning_rates");
-  return canonical(JsonObject{{"drafter", to_json(config.drafter)},
-                              {"store", config.store},
-                              {"sequences_per_step", config.training.sequences_per_step},
-                              {"anchors", config.training.anchors},
-                              {"clip", config.training.clip > 0},
-                              {"loss", to_json(config.training.loss)},
-                              {"device", config.training.device},
-                              {"threads", config.training.threads},
-                              {"routing", std::move(routing)},
-                              {"optimizer", without_rates(to_json(config.optimizer))}});
+  JsonObject object = forward_object(config);
+  object["routing"] = std::move(routing);
+  object["optimizer"] = without_rates(to_json(config.optimizer));
+  return canonical(object);
 }
 
 }  // namespace draftlab

@@ -18,6 +18,9 @@ struct StepTimes {
   double backward = 0;           // with clipping
   double orthogonalization = 0;  // as Optimizer::orthogonalization_seconds()
   double rest = 0;               // of the update: momentum, AdamW's tensors, QK-clip
+  // Of all threads, for the whole step; beside the seconds on the wall, which another process can
+  // stretch. 0 in a file of an older version. No part of total().
+  double processor = 0;
 
   double model() const { return forward + backward; }
   double optimizer() const { return orthogonalization + rest; }
@@ -32,6 +35,9 @@ struct Timing {
   int64_t period = 1;
   int64_t weight_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;
   int64_t peak_memory_bytes = 0;  // largest resident set of the process, loading included
+  // How many segments were measured in turn, step by step in changing order, this one among them;
+  // their forward passes tell whether the machine was the same to all.
+  int64_t in_turn = 1;
   Machine machine;
 
   // The mean step of each period.
@@ -50,5 +56,7 @@ int64_t step_period(const SegmentConfig& config);
 // What the time of a step depends on: drafter, store, batch, device, threads, routing and all of
 // the optimizer but its learning rates. Segments with equal texts share one timing.
 std::string step_identity(const SegmentConfig& config);
+// The same without the optimizer: segments with equal texts have equal data and forward passes.
+std::string forward_identity(const SegmentConfig& config);
 
 }  // namespace draftlab

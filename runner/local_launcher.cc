@@ -112,7 +112,8 @@ LocalLauncher::~LocalLauncher() {
   while (!processes_.empty()) reap(0);
 }
 
-void LocalLauncher::start(const PlannedSegment& segment, const SegmentFolder& folder) {
+void LocalLauncher::start(const PlannedSegment& segment, const SegmentFolder& folder,
+                          const std::vector<fs::path>& also) {
   const WorkerLock lock(folder.lock());
   Process process;
   process.segment = segment.id;
@@ -121,7 +122,9 @@ void LocalLauncher::start(const PlannedSegment& segment, const SegmentFolder& fo
   const uintmax_t size = fs::file_size(process.log, absent);
   process.log_start = absent ? 0 : size;
   const std::string threads = std::to_string(segment.config.training.threads);
-  process.pid = spawn({worker_.string(), command_, folder.task().string()},
+  std::vector<std::string> words = {worker_.string(), command_, folder.task().string()};
+  for (const fs::path& task : also) words.push_back(task.string());
+  process.pid = spawn(words,
                       environment_with({{"OMP_NUM_THREADS", threads},
                                         {"MKL_NUM_THREADS", threads},
                                         {"DRAFTLAB_RUNNER", std::to_string(::getpid())}}),

@@ -16,12 +16,16 @@ namespace draftlab {
 // thread: a worker asks for a signal at the end of the thread that started it.
 class LocalLauncher : public Launcher {
  public:
-  // Runs `worker` `command` SEGMENT.json.
+  // Runs `worker` `command` SEGMENT.json..., the segment's own and those of `also`.
   explicit LocalLauncher(std::filesystem::path worker, std::string command = "train")
       : worker_(std::move(worker)), command_(std::move(command)) {}
   // Kills what still runs.
   ~LocalLauncher() override;
-  void start(const PlannedSegment& segment, const SegmentFolder& folder) override;
+  void start(const PlannedSegment& segment, const SegmentFolder& folder) override {
+    start(segment, folder, {});
+  }
+  void start(const PlannedSegment& segment, const SegmentFolder& folder,
+             const std::vector<std::filesystem::path>& also);
   std::optional<WorkerExit> wait_any(double seconds) override;
   void ask_to_stop() override;
   void kill() override;

@@ -19,7 +19,7 @@ class StepTiming : public ExampleSegments {
   Timing time(const SegmentConfig& config) {
     train(config);
     const fs::path folder = root_ / "segments" / segment_id(config);
-    EXPECT_TRUE(time_segment(read_task(SegmentFolder(folder).task()), folder, false));
+    EXPECT_TRUE(time_segments({{read_task(SegmentFolder(folder).task()), folder}}, false));
     return read_timing(SegmentFolder(folder).timing()).value();
   }
   static std::map<std::string, std::string> files(const fs::path& folder) {
@@ -36,7 +36,7 @@ TEST_F(StepTiming, WritesTimingJsonAndChangesNoOtherFile) {
   train(segment);
   const fs::path folder = root_ / "segments" / segment_id(segment);
   const auto before = files(folder);
-  ASSERT_TRUE(time_segment(read_task(SegmentFolder(folder).task()), folder, false));
+  ASSERT_TRUE(time_segments({{read_task(SegmentFolder(folder).task()), folder}}, false));
   auto after = files(folder);
   EXPECT_EQ(after.erase(SegmentFolder(folder).timing()), 1u);
   EXPECT_EQ(after, before);
@@ -103,8 +103,29 @@ TEST_F(StepTiming, WritesNothingWhenItIsStopped) {
   const SegmentConfig segment = config(R"({"kind": "lion"})");
   train(segment);
   const fs::path folder = root_ / "segments" / segment_id(segment);
-  EXPECT_FALSE(time_segment(read_task(SegmentFolder(folder).task()), folder, true));
+  EXPECT_FALSE(time_segments({{read_task(SegmentFolder(folder).task()), folder}}, true));
   EXPECT_FALSE(fs::exists(SegmentFolder(folder).timing()));
+}
+
+TEST_F(StepTiming, SegmentsAreMeasuredInTurnEachAsOftenAsAlone) {
+  std::vector<TimedSegment> segments;
+  for (const char* optimizer : {R"({"kind": "adamw"})", R"({"kind": "lion"})",
+                                R"({"kind": "soap", "precondition_every": 4})"}) {
+    const SegmentConfig segment = config(optimizer);
+    train(segment);
+    const fs::path folder = root_ / "segments" / segment_id(segment);
+    segments.push_back({read_task(SegmentFolder(folder).task()), folder});
+  }
+  ASSERT_TRUE(time_segments(segments, false));
+  const size_t steps[] = {20, 20, 80};
+  for (size_t i = 0; i < 3; ++i) {
+    const Timing timing = read_timing(SegmentFolder(segments[i].folder).timing()).value();
+    EXPECT_EQ(timing.steps.size(), steps[i]);
+    EXPECT_EQ(timing.in_turn, 3);
+    double processor = 0;
+    for (const StepTimes& step : timing.steps) processor += step.processor;
+    EXPECT_GT(processor, 0);
+  }
 }
 
 }  // namespace

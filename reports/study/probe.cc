@@ -1,6 +1,7 @@
 #include "reports/study/probe.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "base/error.h"
@@ -53,6 +54,30 @@ StepTime step_time(const Timing& timing) {
   const double factor = sum > 0 ? median(totals) / sum : 1;
   for (const auto part : kParts) time.parts.*part *= factor;
   return time;
+}
+
+std::string uneven_control(const std::vector<NamedTiming>& timings) {
+  constexpr double kSlack = 0.02;
+  struct Control {
+    double median, spread;
+  };
+  std::vector<Control> controls;
+  for (const NamedTiming& one : timings) {
+    std::vector<double> forward;
+    for (const StepTimes& sample : one.timing.samples()) forward.push_back(sample.forward);
+    controls.push_back({quantile(forward, 0.5), quantile(forward, 0.75) - quantile(forward, 0.25)});
+  }
+  for (size_t i = 0; i < controls.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      const double apart = std::abs(controls[i].median - controls[j].median);
+      const double least = std::min(controls[i].median, controls[j].median);
+      if (apart <= std::max({controls[i].spread, controls[j].spread, kSlack * least})) continue;
+      return "the forward pass, which is the same work, took " +
+             significant(controls[j].median, 3) + " s for " + timings[j].name + " and " +
+             significant(controls[i].median, 3) + " s for " + timings[i].name;
+    }
+  }
+  return "";
 }
 
 std::string step_time_text(const StepTime& time) {

@@ -24,6 +24,16 @@ struct StepTime {
 };
 StepTime step_time(const Timing& timing);
 
+// What segments that were timed in turn tell of the machine: their forward passes are the same
+// work, so that where two medians are further apart than the quartiles of either (and than 2 %),
+// something else was running. "" where they agree; else which, and by how much. Of timings with
+// equal forward_identity().
+struct NamedTiming {
+  std::string name;
+  Timing timing;
+};
+std::string uneven_control(const std::vector<NamedTiming>& timings);
+
 // "0.215 s (quartiles 0.213 to 0.219, n 20)"
 std::string step_time_text(const StepTime& time);
 

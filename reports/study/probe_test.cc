@@ -139,5 +139,28 @@ TEST(ApplyTimings, ARunWithASwitchTakesEachStageAtItsOwnPace) {
   EXPECT_NEAR(run.held_out[2].train_seconds, 220, 1e-9);
 }
 
+// Twenty samples around these forward seconds, a share of them apart.
+NamedTiming with_forward(const std::string& name, double seconds, double spread) {
+  NamedTiming one{name, {}};
+  for (int i = 0; i < 20; ++i)
+    one.timing.steps.push_back({0.001, seconds * (1 + spread * (i - 9.5) / 19), 0.2, 0, 0.01});
+  return one;
+}
+
+TEST(Control, ForwardPassesFurtherApartThanTheirQuartilesTellOfABusyMachine) {
+  // 63 and 150 ms were once published as the equal forward pass of two arms.
+  EXPECT_EQ(uneven_control({with_forward("A", 0.063, 0.05), with_forward("B", 0.150, 0.05)}),
+            "the forward pass, which is the same work, took 0.0630 s for A and 0.150 s for B");
+  EXPECT_EQ(uneven_control({with_forward("A", 0.1, 0.05), with_forward("B", 0.1015, 0.05)}), "");
+  EXPECT_EQ(uneven_control({with_forward("A", 0.1, 0.4), with_forward("B", 0.115, 0.05)}), "")
+      << "within the quartiles of the noisier one";
+  EXPECT_EQ(uneven_control({with_forward("A", 0.1, 0), with_forward("B", 0.1019, 0)}), "");
+  EXPECT_NE(uneven_control({with_forward("A", 0.1, 0), with_forward("B", 0.1021, 0)}), "");
+  EXPECT_NE(uneven_control(
+                {with_forward("A", 0.1, 0), with_forward("B", 0.1, 0), with_forward("C", 0.12, 0)}),
+            "");
+  EXPECT_EQ(uneven_control({with_forward("A", 0.1, 0)}), "");
+}
+
 }  // namespace
 }  // namespace draftlab
