@@ -208,6 +208,11 @@ int plan_command(const Words& words) {
   line("runs", grouped(static_cast<int64_t>(all.runs.size())) + ": " + counted(arms, "arm") + ", " +
                    counted(seeds, "seed"));
   if (sweep.tuning) line("tuning", tuning_text(sweep, plan));
+  if (sweep.equal_seconds && !sweep.equal_seconds->is_resolved()) {
+    line("compare",
+         "at equal seconds: `run` times a step of each arm alone before anything else and gives it "
+         "the\n          steps that fit the budget; shown are those of the file");
+  }
   line("segments", grouped(static_cast<int64_t>(all.segments.size())));
   line("steps", steps_text(all));
   line("store", store_text(sweep, store, hidden_size));

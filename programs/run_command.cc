@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
+#include "programs/equal_seconds_timing.h"
 #include "programs/execution.h"
 #include "programs/other_builds.h"
 #include "programs/readiness.h"
@@ -76,7 +77,7 @@ int run_command(const Words& words) {
   // All that can be wrong with the sweep is found before anything is written.
   const RunFolder folder(line.text("out"));
   require_writable(folder.root());
-  const Sweep sweep = read_sweep(line.text("SWEEP.json"), line.texts("set"));
+  Sweep sweep = read_sweep(line.text("SWEEP.json"), line.texts("set"));
   const auto chosen_store = line.optional_text("store");
   SweepStore store = find_store(sweep, folder.store(), chosen_store);
   PlanRecord plan = make_plan(sweep, store.planned);
@@ -89,6 +90,13 @@ int run_command(const Words& words) {
   if (!store.built) {
     build_store_with_worker(sweep.store_specification, store.planned.folder);
     store = find_store(sweep, folder.store(), chosen_store);
+    plan = make_plan(sweep, store.planned);
+  }
+  if (sweep.equal_seconds) {
+    Sweep resolved =
+        parse_sweep(with_step_seconds(sweep, store.planned, folder, std::cout), sweep.file);
+    resolved.changes = sweep.changes;
+    sweep = std::move(resolved);
     plan = make_plan(sweep, store.planned);
   }
   if (fs::exists(folder.plan())) {

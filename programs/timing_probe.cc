@@ -29,10 +29,7 @@ constexpr double kGraceSeconds = 10;  // for the step at hand
 constexpr int kAttempts = 3;          // where something else seems to run
 constexpr double kMemoryShare = 0.8;  // of the free memory, for arms that are timed in turn
 
-struct Probe {
-  std::string arm;
-  const PlannedSegment* segment;
-};
+using Probe = TimedArm;
 
 // Whether a run whose numbers are reported shared the machine.
 bool in_company(const RunFolder& folder, const PlanRecord& plan) {
@@ -184,6 +181,31 @@ bool probe_timings(const RunFolder& folder, const PlanRecord& plan, std::ostream
         << std::endl;
   }
   return true;
+}
+
+std::optional<std::map<std::string, double>> time_arms(const RunFolder& folder,
+                                                       const PlanRecord& plan,
+                                                       const std::vector<TimedArm>& arms,
+                                                       std::ostream& out) {
+  for (const TimedArm& arm : arms) make_folder(SegmentFolder(folder, arm.segment->id).root());
+  std::string uneven;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (InterruptCounter::count() > 0) return std::nullopt;
+    const std::string failure = measure(folder, plan, arms);
+    if (InterruptCounter::count() > 0) return std::nullopt;
+    if (!failure.empty()) throw Error("timing " + names_of(arms), failure);
+    uneven = judge(folder, arms, out);
+    if (!uneven.empty()) continue;
+    std::map<std::string, double> seconds;
+    for (const auto& [arm, segment] : arms) {
+      seconds[arm] =
+          step_time(read_timing(SegmentFolder(folder, segment->id).timing()).value()).seconds();
+    }
+    return seconds;
+  }
+  throw Error("timing " + names_of(arms),
+              "the machine is busy with something else, since " + uneven +
+                  "; equal seconds mean nothing here: stop what else runs, and try again");
 }
 
 }  // namespace draftlab

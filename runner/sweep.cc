@@ -203,6 +203,19 @@ std::vector<OptimizerConfig> read_optimizers(const Json& value, const std::strin
   return optimizers;
 }
 
+// The arm with the steps that fit the budget of a comparison at equal seconds.
+Json with_own_steps(const Json& arm, const std::string& where, const Sweep& sweep) {
+  if (!sweep.equal_seconds || !sweep.equal_seconds->is_resolved() || !arm.is_object()) return arm;
+  const Json* name = arm.get_object().if_contains("name");
+  if (name == nullptr || !name->is_string()) return arm;  // read_arm says so
+  Json own = arm;
+  Json& training = own.as_object()["training"];
+  if (!training.is_object()) training = JsonObject();
+  training.as_object()["steps"] =
+      sweep.equal_seconds->steps(std::string(name->get_string()), where);
+  return own;
+}
+
 // Every rung is evaluated, and no re-warm-up runs over it, since it would begin anew there.
 void fit_rungs(const Halving& halving, SweepArm& arm) {
   const int64_t steps = arm.training.steps;
@@ -287,11 +300,20 @@ Sweep parse_sweep(const Json& content, const fs::path& file) {
   require_at_least(static_cast<double>(sweep.checkpoint_every), 1,
                    fields.where("checkpoint_every"));
 
+  if (fields.has("compare"))
+    sweep.equal_seconds = parse_equal_seconds(fields.any("compare"), fields.where("compare"));
+
   const JsonArray& arms = fields.array("arms");
   if (arms.empty()) throw Error(fields.where("arms"), "is an empty list; give at least one arm");
   for (const Json& value : arms) {
     const std::string where = element(fields.where("arms"), sweep.arms.size());
-    SweepArm arm = read_arm(value, where, common, sweep, sweep.notices);
+    SweepArm arm =
+        read_arm(with_own_steps(value, where, sweep), where, common, sweep, sweep.notices);
+    if (sweep.equal_seconds && arm.points[0].stages.size() > 1) {
+      throw Error(where + ".switches",
+                  "cannot go with \"compare\": \"seconds\", since a step then takes two times; "
+                  "compare runs from the start");
+    }
     for (size_t i = 0; i < sweep.arms.size(); ++i) {
       if (sweep.arms[i].name != arm.name) continue;
       throw Error(where + ".name",

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "record/plan.h"
 #include "record/segment.h"
+#include "runner/equal_seconds.h"
 #include "runner/halving.h"
 #include "runner/stage.h"
 
@@ -50,6 +51,9 @@ struct Sweep {
   std::vector<Seeds> seeds;
   std::optional<TuningProtocol> tuning;
   TargetLevel target;
+  // Arms get as many steps as fit a budget of seconds; what the file says of their steps counts
+  // only until it is resolved.
+  std::optional<EqualSeconds> equal_seconds;
   int64_t checkpoint_every = 100;
   std::vector<SweepArm> arms;
   std::vector<std::string> notices;  // what the user should know but need not change

@@ -45,6 +45,13 @@ JsonObject evaluation_identity(const Result& run) {
           {"tuning sequences", run.config.split.tuning}};
 }
 
+// The same where arms have other steps, since equal seconds are compared: each ends with its own.
+JsonObject evaluation_but_steps(const Result& run) {
+  JsonObject identity = evaluation_identity(run);
+  identity.erase("evaluation steps");
+  return identity;
+}
+
 // Nothing of a run that was not evaluated yet, which differs from no other.
 JsonObject evaluated_identity(const Result& run) {
   if (run.held_out.empty()) return {};
@@ -148,7 +155,9 @@ Findings unequal_initial_weights(const Study& study) {
 
 Findings unequal_evaluations(const Study& study) {
   const std::string advice = "runs measured differently cannot be compared; evaluate all alike.";
-  Findings findings = disagreements(study, Severity::kRefuse, evaluation_identity, advice);
+  const bool at_seconds = !std::isnan(budget_seconds(study.plan));
+  Findings findings = disagreements(
+      study, Severity::kRefuse, at_seconds ? evaluation_but_steps : evaluation_identity, advice);
   const Findings more = disagreements(study, Severity::kRefuse, evaluated_identity, advice);
   findings.insert(findings.end(), more.begin(), more.end());
   std::vector<const Result*> uneven;

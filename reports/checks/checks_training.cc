@@ -37,6 +37,33 @@ JsonObject schedule_identity(const Result& run) {
           {"start of the schedule", run.config.start.schedule_from}};
 }
 
+// The same where arms have as many steps as fit a budget of seconds.
+JsonObject schedule_but_steps(const Result& run) {
+  JsonObject identity = schedule_identity(run);
+  identity.erase("training steps");
+  return identity;
+}
+
+// Chosen settings that trained for other seconds than the budget.
+Findings missed_budget(const Study& study) {
+  constexpr double kSlack = 0.1;
+  const double budget = budget_seconds(study.plan);
+  std::vector<std::string> arms, said;
+  for (const Arm& arm : study.summary.arms) {
+    if (arm.chosen() == nullptr) continue;
+    const double seconds = arm.chosen()->train_seconds.estimate.mean;
+    if (std::isnan(seconds) || std::abs(seconds - budget) <= kSlack * budget) continue;
+    arms.push_back(arm.name);
+    said.push_back(arm.name + " for " + seconds_text(seconds));
+  }
+  if (arms.empty()) return {};
+  return {{Severity::kWarn,
+           "The budget is " + seconds_text(budget) + " of training, but " + joined(said) +
+               " trained: their steps took other seconds than when they were timed. Run on a quiet "
+               "machine, with one job.",
+           arms}};
+}
+
 // Arms whose schedule still runs when the fastest run ends.
 Findings read_before_the_end(const Study& study) {
   constexpr double kDown = 0.01;  // of the peak: what is left of the rate changes little
@@ -132,6 +159,13 @@ Findings unequal_training(const Study& study) {
 }
 
 Findings unequal_schedules(const Study& study) {
+  if (!std::isnan(budget_seconds(study.plan))) {
+    Findings findings = disagreements(study, Severity::kRefuse, schedule_but_steps,
+                                      "a loss means something else under another schedule; give "
+                                      "all runs one.");
+    for (FairnessFinding& finding : missed_budget(study)) findings.push_back(std::move(finding));
+    return findings;
+  }
   Findings findings = disagreements(study, Severity::kRefuse, schedule_identity,
                                     "a loss means something else at another horizon; give all runs "
                                     "one schedule.");

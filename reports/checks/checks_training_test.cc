@@ -98,13 +98,35 @@ TEST_F(FairnessTest, F12EqualSecondsReadAScheduleOnlyWhereItIsDownToAHundredth) 
   }
 }
 
+TEST_F(FairnessTest, ArmsWithTheStepsThatFitABudgetOfSecondsAreCompared) {
+  for (size_t i = 0; i < 3; ++i) {
+    Result& r = run("Muon", i);
+    r.steps = r.config.training.steps = 60;
+    r.config.evaluation.steps = {0, 50, 60};
+    r.held_out.back().step = r.tuning.back().step = 60;
+  }
+  EXPECT_THAT(of("F12"), ::testing::Not(IsEmpty()));
+  EXPECT_THAT(of("F16"), ::testing::Not(IsEmpty()));
+  study_.plan.sweep.as_object()["compare"] =
+      parse_json(R"({"seconds": 10, "step_seconds": {"AdamW": 0.1, "Muon": 0.16}})", "test");
+  for (const char* id : {"F12", "F15", "F16"}) EXPECT_THAT(of(id), IsEmpty()) << id;
+  // But they must have trained for as long.
+  for (size_t i = 0; i < 3; ++i) run("Muon", i).train_seconds = 11.01;
+  EXPECT_THAT(of("F12"), ElementsAre(finding(kWarn,
+                                             "The budget is 10.0 s of training, but Muon "
+                                             "for 11.0 s trained")));
+  for (size_t i = 0; i < 3; ++i) run("Muon", i).train_seconds = 10.99;
+  EXPECT_THAT(of("F12"), IsEmpty());
+  run("Muon", 1).config.training.warmup = 0.3;
+  EXPECT_THAT(of("F12"), ElementsAre(finding(kRefuse, "Warm-up differs")));
+}
+
 TEST_F(FairnessTest, F40AnOptionOfOneArmAloneThatIsNeitherDefaultNorTuned) {
   const auto set = [&](const std::string& arm, const char* options) {
     const JsonObject stated = parse_json(options, "test").get_object();
     for (size_t i = 0; i < 3; ++i) {
       JsonObject object = to_json(run(arm, i).optimizer);
-      for (const auto& option : stated)
-        object[option.key()] = option.value();
+      for (const auto& option : stated) object[option.key()] = option.value();
       run(arm, i).optimizer = parse_optimizer_config(object, "test");
     }
   };

@@ -123,6 +123,8 @@ std::string measure_sentence(const Study& study, Measure measure, View view,
       return "fter " + seconds_text(summary.equal_seconds) +
              " of training, when the fastest run ends, ";
     }
+    if (const double budget = budget_seconds(study.plan); !std::isnan(budget))
+      return "fter " + seconds_text(budget) + " of training each, at the end of its schedule, ";
     const Result& run = arm == nullptr ? study.results.front() : example_run(*arm);
     return "fter " + grouped(run.config.training.steps) + " steps, ";
   };
@@ -254,7 +256,8 @@ std::vector<Statement> answer(const Study& study) {
   for (Measure measure : measures) {
     const std::string topic = capitalized(kind_of(measure).name);
     statements.push_back(
-        {topic + " at equal steps", measure_sentence(study, measure, View::kEqualSteps, told)});
+        {topic + (std::isnan(budget_seconds(study.plan)) ? " at equal steps" : " at equal seconds"),
+         measure_sentence(study, measure, View::kEqualSteps, told)});
     if (std::isnan(summary.equal_seconds)) continue;
     statements.push_back(
         {topic + " at equal seconds", measure_sentence(study, measure, View::kEqualSeconds, told)});

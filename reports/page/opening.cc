@@ -81,6 +81,8 @@ std::string range_of(const std::vector<const ForestRow*>& rows, int decimals) {
 }
 
 std::string after_text(const Study& study) {
+  if (const double budget = budget_seconds(study.plan); !std::isnan(budget))
+    return " after " + seconds_text(budget) + " of training each";
   std::set<int64_t> steps;
   for (const Arm& arm : study.summary.arms) {
     if (arm.chosen() != nullptr) steps.insert(example_run(arm).config.training.steps);

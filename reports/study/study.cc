@@ -1,5 +1,6 @@
 #include "reports/study/study.h"
 
+#include <cmath>
 #include <iterator>
 #include <map>
 
@@ -36,6 +37,14 @@ void find_company(const std::vector<std::vector<WorkerEvent>>& events, Study& st
 
 }  // namespace
 
+double budget_seconds(const PlanRecord& plan) {
+  const JsonObject* sweep = plan.sweep.if_object();
+  const Json* compare = sweep == nullptr ? nullptr : sweep->if_contains("compare");
+  const JsonObject* resolved = compare == nullptr ? nullptr : compare->if_object();
+  if (resolved == nullptr || !resolved->contains("seconds")) return NAN;
+  return json_number(resolved->at("seconds"), "compare.seconds");
+}
+
 Study load_study(const RunFolder& folder) { return load_study(std::vector{folder}); }
 
 Study load_study(const std::vector<RunFolder>& folders) {
@@ -54,6 +63,8 @@ Study load_study(const std::vector<RunFolder>& folders) {
   }
   if (study.sources.size() > 1) find_company(events, study);
   study.summary = summarize(study.results, study.plan.target);
+  // Each arm is read at its own end then, and at no other moment.
+  if (!std::isnan(budget_seconds(study.plan))) study.summary.equal_seconds = NAN;
   return study;
 }
 

@@ -26,6 +26,10 @@ struct Study {
   Study& operator=(Study&&) = default;
 };
 
+// Seconds of training that every arm was given, where the sweep compares at equal seconds: each has
+// as many steps as fit, and ends there with its schedule. NaN where it compares at equal steps.
+double budget_seconds(const PlanRecord& plan);
+
 // Throws Error if there is no readable plan; anything else that is missing or broken becomes part
 // of the study.
 Study load_study(const RunFolder& folder);
