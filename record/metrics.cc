@@ -188,14 +188,15 @@ void MetricsLog::add(const EvaluationRow& row) { buffer_ += canonical(to_json(ro
 void MetricsLog::flush() { log_.append(std::exchange(buffer_, {})); }
 
 void write_baselines(const std::filesystem::path& file, const Baselines& baselines) {
-  replace_file(file,
-               pretty(JsonObject{
-                   {"bigram_acceptance_length", baselines.bigram_acceptance_length},
-                   {"bigram_acceptance_length_argmax", baselines.bigram_acceptance_length_argmax},
-                   {"blocks", baselines.blocks},
-                   {"prompts", baselines.prompts},
-                   {"initial_weights_hash", baselines.initial_weights_hash},
-                   {"duplicates", baselines.duplicates}}));
+  JsonObject object{{"bigram_acceptance_length", baselines.bigram_acceptance_length},
+                    {"bigram_acceptance_length_argmax", baselines.bigram_acceptance_length_argmax},
+                    {"blocks", baselines.blocks},
+                    {"prompts", baselines.prompts},
+                    {"initial_weights_hash", baselines.initial_weights_hash},
+                    {"duplicates", baselines.duplicates}};
+  if (!baselines.near_copies.empty())
+    object["near_copies"] = JsonArray(baselines.near_copies.begin(), baselines.near_copies.end());
+  replace_file(file, pretty(object));
 }
 
 Baselines read_baselines(const std::filesystem::path& file) {
@@ -208,6 +209,7 @@ Baselines read_baselines(const std::filesystem::path& file) {
   baselines.prompts = fields.integer("prompts");
   baselines.initial_weights_hash = fields.text("initial_weights_hash", "");
   baselines.duplicates = fields.integer("duplicates", -1);
+  baselines.near_copies = integers_if_any(fields, "near_copies");
   fields.finish();
   return baselines;
 }

@@ -10,6 +10,7 @@
 #include "model/acceptance.h"
 #include "model/anchors.h"
 #include "model/bigram.h"
+#include "train/near_copies.h"
 
 namespace draftlab {
 namespace {
@@ -150,12 +151,16 @@ Baselines TrainingData::baselines() {
       std::count_if(sequences.begin(), sequences.end(), [&](const AnchoredSequence& sequence) {
         return seen.contains(tokens_hash(sequence.record));
       });
+  std::vector<StoreRecord> evaluated;
+  for (const AnchoredSequence& sequence : sequences)
+    if (!sequence.anchors.empty()) evaluated.push_back(sequence.record);
   return {.bigram_acceptance_length = data.acceptance_length,
           .bigram_acceptance_length_argmax = acceptance(LabelSource::kArgmax).acceptance_length,
           .blocks = data.blocks,
           .prompts = data.prompts,
           .initial_weights_hash = {},
-          .duplicates = duplicates};
+          .duplicates = duplicates,
+          .near_copies = near_copies(training, evaluated)};
 }
 
 }  // namespace draftlab

@@ -39,6 +39,7 @@ Findings duplicate_sequences(const Study& study);      // F35
 Findings shared_seeds(const Study& study);             // F38
 Findings many_epochs(const Study& study);              // F42
 Findings unlabelled_steps(const Study& study);         // F43
+Findings near_copies(const Study& study);              // F44
 
 // checks_training.cc: what else differs in how they were trained.
 Findings unequal_training(const Study& study);    // F11

@@ -318,4 +318,40 @@ Findings unlabelled_steps(const Study& study) {
   return findings;
 }
 
+Findings near_copies(const Study& study) {
+  constexpr double kShare = 0.2;  // of the held-out prompts, below which it says little
+  std::vector<std::string> said;
+  std::vector<int64_t> flags;
+  for (const Arm& arm : study.summary.arms) {
+    if (arm.chosen() == nullptr || arm.copy_of) continue;
+    double matches[2] = {}, blocks[2] = {};  // without, and with a near copy in training
+    for (const Result* run : arm.chosen()->finished) {
+      if (!run->baselines || run->held_out.empty()) continue;
+      const EvaluationRow& row = run->held_out.back();
+      const std::vector<int64_t>& near = run->baselines->near_copies;
+      if (near.empty() || near.size() != row.prompt_blocks.size()) continue;
+      flags = near;
+      for (size_t i = 0; i < near.size(); ++i) {
+        matches[near[i]] += static_cast<double>(row.prompt_matches[i]);
+        blocks[near[i]] += static_cast<double>(row.prompt_blocks[i]);
+      }
+    }
+    const auto length = [&](int which) {
+      return blocks[which] == 0 ? "none" : fixed(1 + matches[which] / blocks[which], 3);
+    };
+    if (blocks[0] + blocks[1] > 0) said.push_back(arm.name + " " + length(1) + " and " + length(0));
+  }
+  const auto copies = std::ranges::count(flags, 1);
+  if (flags.empty() || static_cast<double>(copies) < kShare * static_cast<double>(flags.size()))
+    return {};
+  return {
+      {Severity::kWarn,
+       std::to_string(copies) + " of " + std::to_string(flags.size()) +
+           " held-out prompts have a near copy among the training prompts (0.6 of the tokens of "
+           "both), so that memory counts as skill. The acceptance length on prompts with one and "
+           "without: " +
+           listed(said) + ". Hold out prompts of kinds that training does not see.",
+       {}}};
+}
+
 }  // namespace draftlab

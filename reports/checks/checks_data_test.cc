@@ -68,6 +68,23 @@ TEST_F(FairnessTest, F42ManyVisitsOfFewSequences) {
               ElementsAre(finding(kWarn, "each of its 39 sequences 10 times", run("Muon", 1).run)));
 }
 
+TEST_F(FairnessTest, F44NearCopiesOfTrainingPromptsAreToldWithBothNumbers) {
+  for (Result& r : study_.results) {
+    r.baselines->near_copies.assign(40, 0);
+    for (size_t i = 0; i < 7; ++i) r.baselines->near_copies[i] = 1;
+    // Ten blocks a prompt; what has a copy is matched more often.
+    EvaluationRow& row = r.held_out.back();
+    for (size_t i = 0; i < 40; ++i) row.prompt_matches[i] = i < 8 ? 6 : r.arm == "Muon" ? 3 : 2;
+  }
+  EXPECT_THAT(of("F44"), IsEmpty()) << "7 of 40 are fewer than a fifth";
+  for (Result& r : study_.results) r.baselines->near_copies[7] = 1;
+  EXPECT_THAT(of("F44"), ElementsAre(finding(
+                             kWarn, "8 of 40 held-out prompts have a near copy",
+                             "with one and without: AdamW 1.600 and 1.200; Muon 1.600 and 1.300")));
+  for (Result& r : study_.results) r.baselines->near_copies.clear();
+  EXPECT_THAT(of("F44"), IsEmpty()) << "an older version did not look";
+}
+
 TEST_F(FairnessTest, F43StepsWithoutALabelAreCounted) {
   for (Result& r : study_.results) r.unlabelled_steps = 2;
   EXPECT_THAT(of("F43"), ElementsAre(finding(kInform, "2 steps of 100 in ")));

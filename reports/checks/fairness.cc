@@ -110,6 +110,8 @@ const std::vector<CheckKind>& check_kinds() {
        narrow_choice, "", "settings chosen on few prompts"},
       {"F42", kWarn, "how often did training see each sequence?", many_epochs, "", "many epochs"},
       {"F43", kInform, "did every step have labels?", unlabelled_steps, "", "steps without labels"},
+      {"F44", kWarn, "are held-out prompts near copies of training prompts?", near_copies, "",
+       "near copies in held-out"},
   };
   return kinds;
 }

@@ -10,7 +10,7 @@ namespace draftlab {
 
 // One thing that a fair comparison must do (docs/fairness.md).
 struct CheckKind {
-  std::string id;        // "F01" to "F43"
+  std::string id;        // "F01" to "F44"
   Severity severity;     // of its gravest finding
   std::string question;  // what it asks, in one line
   // Pure; findings without an id. Null: `excluded` says why draftlab cannot be at fault here.
