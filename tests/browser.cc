@@ -103,6 +103,12 @@ void Browser::set_width(int pixels) {
        {{"width", pixels}, {"height", 900}, {"deviceScaleFactor", 1}, {"mobile", false}});
 }
 
+void Browser::set_dark(bool dark) {
+  call("Emulation.setEmulatedMedia",
+       {{"features", JsonArray{JsonObject{{"name", "prefers-color-scheme"},
+                                          {"value", dark ? "dark" : "light"}}}}});
+}
+
 void Browser::open(const fs::path& file) {
   loaded_ = false;
   call("Page.navigate", {{"url", "file://" + file.string()}});

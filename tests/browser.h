@@ -28,6 +28,7 @@ class Browser {
   // For pages that are opened afterwards.
   void allow_scripts(bool allow);
   void set_width(int pixels);
+  void set_dark(bool dark);  // the colour scheme that the reader prefers
 
   // Waits until the page is loaded.
   void open(const std::filesystem::path& file);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/number_text.h"
+#include "reports/charts/label.h"
 
 namespace draftlab {
 namespace {
@@ -127,12 +128,6 @@ std::vector<Tick> without_overlap(const std::vector<Tick>& ticks, const Axis& ax
     free_from = middle + half + 8;
   }
   return kept;
-}
-
-double text_width(const std::string& text) {
-  double characters = 0;
-  for (char c : text) characters += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  return 7 * characters;
 }
 
 }  // namespace draftlab

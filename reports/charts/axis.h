@@ -40,7 +40,4 @@ class Axis {
 // Of `ticks` along a horizontal axis, those whose labels do not touch the one before.
 std::vector<Tick> without_overlap(const std::vector<Tick>& ticks, const Axis& axis);
 
-// Estimated width of `text` in pixels at the charts' font size.
-double text_width(const std::string& text);
-
 }  // namespace draftlab

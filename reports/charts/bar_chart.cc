@@ -2,7 +2,7 @@
 
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
-#include "reports/text/html.h"
+#include "reports/charts/label.h"
 
 namespace draftlab {
 namespace {
@@ -22,6 +22,9 @@ std::string svg(const BarChart& chart) {
   const double bottom = height - kBottom;
   const Axis x(Scale::kLinear, 0, longest, kLeft, kWidth - kRight);
 
+  std::vector<std::string> names;
+  for (const BarRow& row : chart.rows) names.push_back(row.name);
+  names = fitted(names, kLeft - 12, 13);
   Drawing drawing(chart.text.id, chart.text.title, chart.text.description, kWidth, height);
   drawing.text(0, 15, chart.text.title, "title");
   if (!chart.text.mark.empty()) drawing.text(kWidth, 15, chart.text.mark, "mark end");
@@ -33,7 +36,7 @@ std::string svg(const BarChart& chart) {
   drawing.text((kLeft + kWidth - kRight) / 2, height - 7, chart.text.x_label, "label middle");
   for (size_t i = 0; i < chart.rows.size(); ++i) {
     const double top = kTop + kRow * static_cast<double>(i) + 6;
-    drawing.text(kLeft - 10, top + 13, shorten(chart.rows[i].name, 18), "rowname end");
+    drawing.text(kLeft - 10, top + 13, names[i], "rowname end");
     double from = 0;
     for (size_t part = 0; part < chart.rows[i].parts.size(); ++part) {
       if (!std::isfinite(chart.rows[i].parts[part])) continue;

@@ -5,7 +5,7 @@
 #include "base/number_text.h"
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
-#include "reports/text/html.h"
+#include "reports/charts/label.h"
 
 namespace draftlab {
 namespace {
@@ -69,10 +69,13 @@ std::string svg(const DotChart& chart) {
     if (points.size() > 1) drawing.path(points, "pair-line");
   }
 
+  std::vector<std::string> names;
+  for (const DotRow& row : chart.rows) names.push_back(row.name);
+  names = fitted(names, kLeft - 12, 13);
   for (size_t i = 0; i < chart.rows.size(); ++i) {
     const DotRow& row = chart.rows[i];
     const double y = dots_of(i);
-    drawing.text(kLeft - 10, y + 9, shorten(row.name, 18), "rowname end");
+    drawing.text(kLeft - 10, y + 9, names[i], "rowname end");
     draw_estimate(row, x, y + 15, drawing);
     double next_cross = right + 16;
     const double spacing = std::min(14.0, (kStrip - 28) / static_cast<double>(row.values.size()));

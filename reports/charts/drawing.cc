@@ -5,6 +5,7 @@
 
 #include "base/number_text.h"
 #include "reports/text/html.h"
+#include "reports/text/look.h"
 
 namespace draftlab {
 namespace {
@@ -52,7 +53,11 @@ std::string tipped(const std::string& shape, std::string_view css_class, const s
 
 }  // namespace
 
-std::string colour_class(size_t look) { return "c" + std::to_string(look % 7); }
+std::string colour_class(size_t look) {
+  const size_t lightness = look / kHues % 3;
+  return "c" + std::to_string(look % kHues) +
+         (lightness == 0 ? "" : " l" + std::to_string(lightness));
+}
 
 std::string dash_pattern(size_t look) {
   static const std::array<const char*, 4> patterns = {"", "7 3", "2 3", "9 3 2 3"};
@@ -64,9 +69,9 @@ Drawing::Drawing(std::string_view id, const std::string& title, const std::strin
     : id_(id) {
   const std::string& name = id_;
   body_ = "<svg id=\"" + name + "\" viewBox=\"0 0 " + pixel(width) + " " + pixel(height) +
-          "\" role=\"img\" aria-labelledby=\"" + name + "-title " + name +
-          "-desc\">\n<title id=\"" + name + "-title\">" + escape(title) + "</title>\n<desc id=\"" +
-          name + "-desc\">" + escape(description) + "</desc>\n";
+          "\" style=\"--w:" + pixel(width) + "\" role=\"img\" aria-labelledby=\"" + name +
+          "-title " + name + "-desc\">\n<title id=\"" + name + "-title\">" + escape(title) +
+          "</title>\n<desc id=\"" + name + "-desc\">" + escape(description) + "</desc>\n";
 }
 
 Drawing Drawing::sample(double width, double height) {

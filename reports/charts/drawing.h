@@ -8,8 +8,8 @@
 
 namespace draftlab {
 
-// How arm number `look` is drawn: colour (class c0.. of the page's style), dashes and marker each
-// repeat after a different count, so that arms differ also without colour.
+// How `look` (reports/text/look.h) is drawn: hue and lightness (classes c0.. and l1.. of the page's
+// style), dashes and marker.
 std::string colour_class(size_t look);
 std::string dash_pattern(size_t look);  // of stroke-dasharray; "" for a full line
 

@@ -5,6 +5,7 @@
 #include "base/number_text.h"
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
+#include "reports/charts/label.h"
 #include "reports/stats/decimate.h"
 #include "reports/text/html.h"
 
@@ -18,19 +19,37 @@ constexpr double kLowerPlot = 34, kLowerTitle = 26;
 // Points that all lines of a chart together may have about; a page of thousands of long curves must
 // stay small.
 constexpr size_t kPoints = 20000;
+constexpr double kMostForNames = 130, kNameSize = 11;
 constexpr double kBandRoom = 0.3;  // bands may widen the vertical range by so much of it
+
+// Of the means, to stand at their ends.
+std::vector<std::string> end_names(const LineChart& chart) {
+  std::vector<std::string> names;
+  for (const Series& series : chart.series)
+    if (series.stroke == Series::Stroke::kMean) names.push_back(series.name);
+  return fitted(names, kMostForNames, kNameSize);
+}
+
+double room_for_names(const LineChart& chart) {
+  double room = 0;
+  if (!chart.names_at_ends) return room;
+  for (const std::string& name : end_names(chart))
+    room = std::max(room, text_width(name, kNameSize));
+  return room;
+}
 
 // Where things are, in pixels of the drawing.
 struct Frame {
-  double width, height, top, bottom, axis_bottom;
+  double names, width, height, top, bottom, axis_bottom;
 
   explicit Frame(const LineChart& chart)
-      : width(chart.small ? 300 : 480),
+      : names(room_for_names(chart)),
+        width(chart.small ? 300 : 480),
         height((chart.small ? 200 : 300) + (chart.lower ? kLowerTitle + kLowerPlot : 0)),
         top(kTop + (chart.diverged.empty() ? 0 : kStrip + 4)),
         bottom((chart.small ? 200 : 300) - kBottom),
         axis_bottom(height - kBottom) {}
-  double right() const { return width - kRight; }
+  double right() const { return width - kRight - names; }
 };
 
 // Columns for each line, so that all together stay within kPoints: twice as fine as pixels at best.
@@ -195,6 +214,39 @@ void draw_marks(const LineChart& chart, const Axis& x, const Axis& y, Drawing& d
   }
 }
 
+// Beside the last point of each mean, moved apart where they would lie on each other.
+void draw_end_names(const LineChart& chart, const Frame& frame, const Axis& x, const Axis& y,
+                    Drawing& drawing) {
+  if (!chart.names_at_ends) return;
+  struct End {
+    double at;
+    std::string name;
+    size_t look;
+  };
+  const std::vector<std::string> names = end_names(chart);
+  std::vector<End> ends;
+  size_t next = 0;
+  for (const Series& series : chart.series) {
+    if (series.stroke != Series::Stroke::kMean) continue;
+    const std::string& name = names[next++];
+    for (auto point = series.points.rbegin(); point != series.points.rend(); ++point) {
+      if (!x.shows(point->x) || !y.shows(point->y)) continue;
+      ends.push_back({y.at(point->y), name, series.look});
+      break;
+    }
+  }
+  constexpr double kApart = 13;
+  std::ranges::stable_sort(ends, {}, &End::at);
+  for (size_t i = 1; i < ends.size(); ++i)
+    ends[i].at = std::max(ends[i].at, ends[i - 1].at + kApart);
+  double lowest = frame.bottom;
+  for (size_t i = ends.size(); i-- > 0; lowest = ends[i].at - kApart)
+    ends[i].at = std::min(ends[i].at, lowest);
+  for (const End& end : ends)
+    drawing.text(frame.right() + 7, end.at + 4, end.name,
+                 "small end-name " + colour_class(end.look));
+}
+
 void draw_diverged(const LineChart& chart, const Frame& frame, const Axis& x, Drawing& drawing) {
   if (chart.diverged.empty()) return;
   const double middle = kTop + kStrip / 2;
@@ -330,6 +382,9 @@ std::string svg(const LineChart& chart) {
     drawing.circle(right, middle, 9, "ring " + colour_class(ring.look));
     if (!ring.note.empty()) drawing.text(right, middle - 13, ring.note, "small halo middle");
   }
+  draw_end_names(chart, frame, x, y, drawing);
+  if (chart.y_scale == Scale::kLinear && !y.shows(0))
+    drawing.text(0, frame.height - 7, "not from 0", "small");
   if (chart.lower) draw_lower(*chart.lower, frame, x, drawing);
   return drawing.svg();
 }

@@ -6,7 +6,7 @@
 #include "base/number_text.h"
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
-#include "reports/text/html.h"
+#include "reports/charts/label.h"
 
 namespace draftlab {
 namespace {
@@ -88,10 +88,13 @@ std::string svg(const TimelineChart& chart) {
   drawing.line(kLeft, bottom, kWidth - kRight, bottom, "axis");
   drawing.text((kLeft + kWidth - kRight) / 2, height - 7, chart.text.x_label + ", " + unit.name,
                "label middle");
+  std::vector<std::string> names;
+  for (const TimelineRow& row : chart.rows) names.push_back(row.name);
+  names = fitted(names, kLeft - 12);
   for (size_t i = 0; i < chart.rows.size(); ++i) {
     const TimelineRow& row = chart.rows[i];
     const double middle = kTop + kRow * (static_cast<double>(i) + 0.5);
-    drawing.text(kLeft - 10, middle + 4, shorten(row.name, 34), "tick end");
+    drawing.text(kLeft - 10, middle + 4, names[i], "tick end");
     double right = kLeft;
     for (const TimelineBar& bar : row.bars) {
       drawing.begin_tip(bar.tip);

@@ -74,7 +74,7 @@ std::string no_winner(std::vector<const Arm*> arms, const FairnessFinding& why, 
   constexpr size_t kMostNamed = 6;
   const size_t others = arms.size() > kMostNamed ? arms.size() - kMostNamed : 0;
   arms.resize(arms.size() - others);
-  if (others == 0) std::ranges::sort(arms, {}, &Arm::look);
+  if (others == 0) std::ranges::sort(arms);  // as in the sweep
   std::vector<std::string> values;
   for (const Arm* arm : arms) values.push_back(value_text(*arm, measure, of) + " for " + arm->name);
   if (others > 0)
@@ -107,7 +107,7 @@ std::string leader_sentence(const Study& study, const std::vector<const Arm*>& f
 }
 
 std::string names_of(std::vector<const Arm*> arms) {
-  std::ranges::sort(arms, {}, &Arm::look);
+  std::ranges::sort(arms);  // as in the sweep
   std::vector<std::string> names;
   for (const Arm* arm : arms) names.push_back(arm->name);
   return joined(names);

@@ -6,10 +6,13 @@
 #include "base/number_text.h"
 #include "reports/checks/fairness.h"
 #include "reports/study/comparison.h"
+#include "reports/text/html.h"
 #include "reports/text/words.h"
 
 namespace draftlab {
 namespace {
+
+constexpr size_t kMostOfAName = 32;  // characters, in the headline
 
 int64_t diverged_of(const Arm& arm, int64_t& runs) {
   int64_t diverged = 0;
@@ -45,10 +48,15 @@ ForestRow row_of(const Study& study, const Arm& arm, const std::vector<Compariso
   }
   row.value = at_end(*arm.chosen(), measure).estimate.mean;
   if (row.reference) {
-    if (summary.baselines && measure == Measure::kAcceptanceLength) {
+    if (summary.baselines) {
+      // Of its acceptance length, whatever decides.
       const double table = summary.baselines->bigram_acceptance_length;
-      row.said = std::string(row.value < table ? "below" : "above") + " bigram table (" +
-                 fixed(table, 3) + ")";
+      const double length = at_end(*arm.chosen(), Measure::kAcceptanceLength).estimate.mean;
+      const bool below = length < table;
+      row.said =
+          measure == Measure::kAcceptanceLength
+              ? std::string(below ? "below" : "above") + " bigram table (" + fixed(table, 3) + ")"
+              : std::string("accepts ") + (below ? "less" : "more") + " than a bigram table";
     }
     return row;
   }
@@ -68,7 +76,7 @@ ForestRow row_of(const Study& study, const Arm& arm, const std::vector<Compariso
 
 std::string names_of(const std::vector<const ForestRow*>& rows) {
   std::vector<std::string> names;
-  for (const ForestRow* row : rows) names.push_back(row->arm);
+  for (const ForestRow* row : rows) names.push_back(shorten(row->arm, kMostOfAName));
   return joined(names);
 }
 
@@ -94,7 +102,8 @@ std::string after_text(const Study& study) {
 std::string headline_of(const Study& study, const Opening& opening,
                         const std::vector<Comparison>& all, Measure measure) {
   const std::string& name = kind_of(measure).name;
-  const std::string reference = study.summary.arms[study.summary.reference].name;
+  const std::string whole = study.summary.arms[study.summary.reference].name;
+  const std::string reference = shorten(whole, kMostOfAName);
   std::vector<const ForestRow*> ahead, behind, open, alike;
   const FairnessFinding* refusal = nullptr;
   double detectable = 0;
@@ -106,8 +115,7 @@ std::string headline_of(const Study& study, const Opening& opening,
   }
   for (const Comparison& one : all) {
     const Arm* arms[] = {one.a, one.b};
-    if (std::ranges::none_of(arms, [&](const Arm* arm) { return arm->name == reference; }))
-      continue;
+    if (std::ranges::none_of(arms, [&](const Arm* arm) { return arm->name == whole; })) continue;
     if (one.refusal != nullptr && refusal == nullptr) refusal = one.refusal;
     if (one.asked && !one.claimed() && !std::isnan(one.detectable()))
       detectable = std::max(detectable, one.detectable());
@@ -119,8 +127,7 @@ std::string headline_of(const Study& study, const Opening& opening,
   if (!ahead.empty()) {
     parts.push_back(names_of(ahead) + verb(ahead, " beats ", " beat ") + reference + ": " +
                     range_of(ahead, opening.decimals) + " " + name + after_text(study) + ".");
-    if (ahead.size() > 1)
-      parts.push_back("Which of the " + std::to_string(ahead.size()) + " is best was not asked.");
+    if (ahead.size() > 1) parts.push_back("Which is best was not asked.");
   }
   if (!behind.empty()) {
     parts.push_back(names_of(behind) + verb(behind, " falls", " fall") + " behind " + reference +

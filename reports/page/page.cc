@@ -45,13 +45,14 @@ std::string page(const Study& study, const std::optional<ZoomLibrary>& library) 
   } else {
     std::string sections;
     for (auto* part :
-         {answer_section, curves_section, fairness_section, values_section, settings_section,
-          trials_section, steps_section, switch_section, target_section, acceptance_section,
-          survival_section, updates_section, seconds_section, routing_section, options_section,
-          jobs_section, excluded_section, definitions_section, provenance_section}) {
+         {curves_section,  answer_section,   fairness_section,    overview,
+          values_section,  settings_section, trials_section,      steps_section,
+          switch_section,  target_section,   acceptance_section,  survival_section,
+          updates_section, seconds_section,  routing_section,     options_section,
+          jobs_section,    excluded_section, definitions_section, provenance_section}) {
       sections += part(study);
     }
-    html += contents(sections) + "</header>\n" + overview(study) + sections;
+    html += contents(sections) + "</header>\n" + sections;
   }
   return html + "</main>\n" + extra.elements + "</body>\n</html>\n";
 }

@@ -8,7 +8,7 @@ std::string_view page_style() {
   return R"(:root {
   color-scheme: light dark;
   --paper: #fff; --ink: #1b1f24; --soft: #5b6470; --rule: #d9dde2; --faint: #f4f5f7; --link: #0b5cad;
-  --warn: #9a4b00; --k0: #0072b2; --k1: #d55e00; --k2: #009e73; --k3: #b9558f; --k4: #c98a00;
+  --warn: #9a4b00; --k0: #0072b2; --k1: #d55e00; --k2: #009e73; --k3: #b9558f; --k4: #b57b00;
   --k5: #3a9bd1; --k6: #1b1f24; --p0: #4d5b6b; --p1: #e69f00; --p2: #c3cad2;
   --p3: #8d9aa8; --p4: #f5d78f;
 }
@@ -23,7 +23,7 @@ std::string_view page_style() {
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif; }
-main { max-width: 1000px; margin: 0 auto; padding: 32px 24px 80px; overflow-wrap: break-word; }
+main { max-width: 1160px; margin: 0 auto; padding: 32px 24px 80px; overflow-wrap: break-word; }
 .kicker { margin: 0; color: var(--soft); font-size: 14px; }
 h1 { margin: 2px 0 16px; font-size: 25px; line-height: 1.2; font-weight: 650;
   overflow-wrap: anywhere; }
@@ -31,18 +31,19 @@ h2 { margin: 44px 0 14px; padding-top: 14px; border-top: 1px solid var(--rule); 
   font-weight: 650; }
 h3 { margin: 28px 0 10px; font-size: 16px; font-weight: 650; }
 p { margin: 0 0 12px; max-width: 78ch; }
-.opening { display: grid; grid-template-columns: minmax(0, 690px) minmax(0, 1fr); gap: 12px 28px;
+.opening { display: grid; grid-template-columns: minmax(0, 660px) minmax(0, 1fr); gap: 12px 32px;
   align-items: start; }
-.opening figure svg, .opening figcaption { max-width: 690px; }
-.boxes { display: grid; gap: 10px; margin: 6px 0 0; font-size: 14px; }
+.opening > div { min-width: 0; }
+.opening figure svg, .opening figcaption { max-width: 660px; }
+.boxes { display: grid; grid-template-columns: auto 1fr; gap: 4px 16px; margin: 0 0 12px;
+  font-size: 14px; align-items: baseline; }
 .boxes dt { color: var(--soft); font-size: 12px; letter-spacing: 0.04em; text-transform: uppercase; }
-.boxes dd { margin: -8px 0 0; }
+.boxes dd { margin: 0; overflow-wrap: anywhere; }
 .against, .checks { font-size: 14px; margin: 10px 0; max-width: none; }
 .checks .bar { display: flex; height: 8px; margin-top: 6px; gap: 2px; }
 .bar span { flex: 1 1 0; min-width: 6px; }
 .bar .pass { background: var(--k2); } .bar .inform { background: var(--k5); }
 .bar .warn { background: var(--k4); } .bar .refuse { background: var(--k1); }
-.bar .none { background: var(--rule); }
 .contents { display: flex; flex-wrap: wrap; gap: 2px 16px; font-size: 13px; margin: 14px 0 18px; }
 .note { color: var(--soft); font-size: 14px; }
 a { color: var(--link); }
@@ -64,7 +65,13 @@ tr.refuses > *, tr.warns > * { background: var(--faint); }
 tr.refuses > :nth-child(2) { font-weight: 600; color: var(--warn); }
 .flag, .differs { color: var(--warn); }
 
-.table { overflow-x: auto; margin: 0 0 12px; }
+/* The first column stays, and a shadow at an edge says that more lies behind it. */
+.table { overflow-x: auto; margin: 0 0 12px; background:
+  linear-gradient(to right, var(--paper) 30%, transparent) 0 0 / 40px 100% no-repeat local,
+  linear-gradient(to left, var(--paper) 30%, transparent) 100% 0 / 40px 100% no-repeat local,
+  linear-gradient(to right, var(--rule), transparent) 0 0 / 14px 100% no-repeat scroll,
+  linear-gradient(to left, var(--rule), transparent) 100% 0 / 14px 100% no-repeat scroll; }
+th:first-child { position: sticky; left: 0; background: var(--paper); }
 table { border-collapse: collapse; font-size: 14px; min-width: 50%; }
 th, td { padding: 6px 20px 6px 0; text-align: left; vertical-align: top; font-weight: 400;
     max-width: 420px; overflow-wrap: break-word; }
@@ -93,10 +100,12 @@ details > .table, details > pre, details > .facts, details > .pair { margin-top:
   gap: 20px 28px; align-items: start; margin-bottom: 14px; }
 .many { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 270px), 1fr));
   gap: 14px 18px; align-items: start; margin-bottom: 14px; }
-figure { margin: 0; min-width: 0; }
+figure { margin: 0; min-width: 0; overflow-x: auto; }
 figcaption { font-size: 12px; text-align: right; max-width: 560px; line-height: 1.3; }
 figcaption a { color: var(--soft); }
-figure svg { display: block; width: 100%; height: auto; max-width: 560px; }
+/* A narrow window scrolls a drawing rather than let its smallest text, of 11, fall below 9. */
+figure svg { display: block; width: 100%; height: auto; max-width: 560px;
+  min-width: calc(var(--w) * 0.82px); }
 figure.single { max-width: 520px; margin-bottom: 14px; }
 figure.wide { max-width: 700px; margin-bottom: 14px; }
 figure.wide svg, figure.wide figcaption { max-width: 700px; }
@@ -112,6 +121,7 @@ svg text { font-family: inherit; font-size: 12px; fill: var(--ink); }
 svg .title { font-size: 13.5px; font-weight: 600; }
 svg .tick, svg .label, svg .level-label, svg .small { fill: var(--soft); }
 svg .small { font-size: 11px; }
+svg .end-name { fill: var(--ink); }
 svg .strong { font-weight: 650; fill: var(--ink); }
 svg .mark { fill: var(--warn); }
 svg .rowname { font-size: 13px; }
@@ -145,17 +155,15 @@ svg .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke
 .part { stroke: var(--paper); stroke-width: 1.5; }
 .p0 { fill: var(--p0); } .p1 { fill: var(--p1); } .p2 { fill: var(--p2); }
 .p3 { fill: var(--p3); } .p4 { fill: var(--p4); }
-.c0 { --c: var(--k0); } .c1 { --c: var(--k1); } .c2 { --c: var(--k2); } .c3 { --c: var(--k3); }
-.c4 { --c: var(--k4); } .c5 { --c: var(--k5); } .c6 { --c: var(--k6); }
+.c0 { --h: var(--k0); } .c1 { --h: var(--k1); } .c2 { --h: var(--k2); } .c3 { --h: var(--k3); }
+.c4 { --h: var(--k4); } .c5 { --h: var(--k5); } .c6 { --h: var(--k6); }
+.c0, .c1, .c2, .c3, .c4, .c5, .c6 { --c: var(--h); }
+.l1 { --c: color-mix(in srgb, var(--h) 60%, var(--ink)); }
+.l2 { --c: color-mix(in srgb, var(--h) 78%, var(--soft)); }
 
-@media (max-width: 820px) { .opening { grid-template-columns: 1fr; } }
+@media (max-width: 980px) { .opening { grid-template-columns: minmax(0, 1fr); } }
 @media (max-width: 560px) {
   h1 { font-size: 21px; }
-  figure { overflow-x: auto; }
-  /* Their smallest text stays at 9 px or more. */
-  figure svg { min-width: 400px; }
-  figure.wide svg { min-width: 590px; }
-  .opening figure svg { min-width: 575px; }
   .answer { grid-template-columns: 1fr; gap: 2px; }
   .answer dt { margin-top: 10px; }
   main { padding: 20px 14px 60px; }
@@ -164,13 +172,15 @@ svg .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke
 }
 @media print {
   :root { --paper: #fff; --ink: #000; --soft: #444; --rule: #ccc; --faint: #f4f4f4; --link: #000;
-    --warn: #7a3b00; --k0: #0072b2; --k1: #d55e00; --k2: #009e73; --k3: #b9558f; --k4: #c98a00;
+    --warn: #7a3b00; --k0: #0072b2; --k1: #d55e00; --k2: #009e73; --k3: #b9558f; --k4: #b57b00;
     --k5: #3a9bd1; --k6: #000; --p0: #4d5b6b; --p1: #e69f00; --p2: #c3cad2;
   --p3: #8d9aa8; --p4: #f5d78f; }
   body { font-size: 11pt; }
   main { max-width: none; padding: 0; }
   h2, h3 { break-after: avoid; }
   figure, tr { break-inside: avoid; }
+  figure { overflow: visible; }
+  figure svg { min-width: 0; }
   .pair { grid-template-columns: 1fr 1fr; }
   .many { grid-template-columns: 1fr 1fr 1fr; }
   .table { overflow: visible; }

@@ -51,7 +51,7 @@ std::string fairness_section(const Study& study) {
   std::string html = paragraph(capitalized(counts_text(study.findings)) + ".");
   html += findings_table(study.findings, {Severity::kRefuse, Severity::kWarn});
   const std::string notes = findings_table(study.findings, {Severity::kInform});
-  if (!notes.empty()) html += details("What a reader should know besides", notes);
+  if (!notes.empty()) html += details("What a reader should know besides", notes, "figures");
   HtmlTable kinds({"check", "", "what it asks"}, 99);
   for (const CheckKind& kind : check_kinds()) {
     kinds.row({kind.id, kind.run == nullptr ? "cannot happen" : severity_name(kind.severity),

@@ -174,7 +174,7 @@ std::string curves_section(const Study& study) {
   LineChart acceptance = curve_chart(study, Measure::kAcceptanceLength, Clock::kSteps);
   LineChart loss = curve_chart(study, Measure::kLoss, Clock::kSteps);
   acceptance.lower = loss.lower = schedules(summary);
-  std::string html = legend(summary) + side_by_side(acceptance, loss);
+  std::string html = side_by_side(acceptance, loss) + legend(summary);
   html += charts_against(study, Clock::kSeconds);
   const auto acceptance_end = end_chart(study, Measure::kAcceptanceLength);
   const auto loss_end = end_chart(study, Measure::kLoss);
@@ -195,7 +195,7 @@ std::string curves_section(const Study& study) {
         " <strong>† Some of these runs shared the machine with another run, so their seconds are "
         "longer than alone.</strong>";
   }
-  return section("curves", "Loss and acceptance length", html + paragraph(note, "note"));
+  return section("curves", "Curves", html + paragraph(note, "note"));
 }
 
 }  // namespace draftlab

@@ -7,10 +7,8 @@
 
 #include "base/number_text.h"
 #include "record/update_cost.h"
-#include "reports/charts/axis.h"
-#include "reports/charts/chart.h"
-#include "reports/charts/drawing.h"
 #include "reports/page/opening.h"
+#include "reports/page/opening_charts.h"
 #include "reports/page/sections.h"
 #include "reports/study/comparison.h"
 #include "reports/text/html.h"
@@ -19,49 +17,10 @@
 namespace draftlab {
 namespace {
 
-constexpr double kWidth = 690, kNames = 150, kSaid = 245, kTop = 38, kRow = 27;
+// A name in a sentence that has to stay short; whole where the arms are listed.
+std::string short_name(const std::string& name) { return shorten(name, 24); }
 
-std::string forest_svg(const Opening& opening) {
-  const double left = kNames, right = kWidth - kSaid;
-  const double height = kTop + kRow * static_cast<double>(opening.rows.size()) + 4;
-  std::vector<double> xs = {0};
-  for (const ForestRow& row : opening.rows)
-    for (const double x : {row.low, row.high, row.difference})
-      if (std::isfinite(x)) xs.push_back(x);
-  const Axis x(Scale::kLinear, xs, left, right);
-  Drawing drawing("forest", capitalized(opening.measure),
-                  "Each arm's difference to the reference with the interval that goes with its "
-                  "claim; right of 0 is higher.",
-                  kWidth, height);
-  drawing.text(0, 14, capitalized(opening.measure), "title");
-  for (const Tick& tick : without_overlap(x.ticks(5), x)) {
-    drawing.line(x.at(tick.value), kTop - 2, x.at(tick.value), height - 2, "grid");
-    drawing.text(x.at(tick.value), kTop - 5, tick.label, "small middle halo");
-  }
-  drawing.line(x.at(0), kTop - 2, x.at(0), height - 2, "axis");
-  for (size_t i = 0; i < opening.rows.size(); ++i) {
-    const ForestRow& row = opening.rows[i];
-    const double y = kTop + kRow * (static_cast<double>(i) + 0.5);
-    drawing.begin_tip(row.arm + ": " + row.said);
-    drawing.text(0, y + 4, shorten(row.arm, 21), "rowname");
-    std::string said = row.said;
-    if (row.reference && std::isfinite(row.value)) {
-      drawing.marker(row.look, x.at(0), y, 4.5, row.arm);
-      said = fixed(row.value, opening.decimals) + (said.empty() ? "" : ", ") + said;
-    }
-    if (std::isfinite(row.difference)) {
-      if (std::isfinite(row.low))
-        drawing.line(x.at(row.low), y, x.at(row.high), y, "interval " + colour_class(row.look));
-      drawing.marker(row.look, x.at(row.difference), y, 4.5, row.arm);
-      said = signed_text(row.difference, opening.decimals) + "  " + said;
-    }
-    drawing.text(right + 12, y + 4, shorten(said, 36), row.claimed ? "label strong" : "label");
-    drawing.end_tip();
-  }
-  return drawing.svg();
-}
-
-// "1.44× to 1.58×" of the arms' numbers over that of the reference; "" where one is not known.
+// "up to 1.6× AdamW" of the arms' numbers over that of the reference; "" where one is not known.
 std::string ratios(const Summary& summary, double (*of)(const Arm&)) {
   const Arm& reference = summary.arms[summary.reference];
   if (reference.chosen() == nullptr) return "";
@@ -74,8 +33,8 @@ std::string ratios(const Summary& summary, double (*of)(const Arm&)) {
     high = std::max(high, ratio);
   }
   if (high == 0) return "";
-  const std::string from = fixed(low, 2), to = fixed(high, 2);
-  return from + (from == to ? "" : " to " + to) + " times " + reference.name + "'s";
+  const std::string from = significant(low, 2), to = significant(high, 2);
+  return (from == to ? "" : "up to ") + to + "× " + short_name(reference.name);
 }
 
 double step_seconds(const Arm& arm) { return arm.chosen()->seconds_per_step.estimate.mean; }
@@ -93,13 +52,13 @@ std::string time_to_target(const Study& study) {
     if (arm.chosen() == nullptr || arm.copy_of) continue;
     const double seconds = arm.chosen()->target.seconds;
     if (!std::isfinite(seconds)) {
-      never.push_back(arm.name);
+      never.push_back(short_name(arm.name));
       continue;
     }
     fastest = std::min(fastest, seconds);
     slowest = std::max(slowest, seconds);
   }
-  if (slowest == 0) return "reached by no arm";
+  if (slowest == 0) return "no arm";
   const std::string when =
       seconds_text(fastest) + (slowest > fastest ? " to " + seconds_text(slowest) : "");
   return never.empty() ? when : joined(never) + " never · others " + when;
@@ -118,7 +77,7 @@ std::string same_time(const Study& study) {
         better(measure, value, at_equal_seconds(*best->chosen(), measure).estimate.mean))
       best = &arm;
   }
-  return best == nullptr ? "" : best->name + " leads";
+  return best == nullptr ? "" : short_name(best->name) + " leads";
 }
 
 void box(const std::string& name, const std::string& text, std::string& html) {
@@ -131,8 +90,8 @@ std::string boxes(const Study& study) {
   box("Same time", std::isnan(summary.equal_seconds) ? "" : same_time(study), html);
   if (!study.plan.target.metric.empty())
     box("Time to " + number_text(study.plan.target.value), time_to_target(study), html);
-  box("A step costs", ratios(summary, step_seconds), html);
-  box("Optimizer state", ratios(summary, state_bytes), html);
+  box("Step cost", ratios(summary, step_seconds), html);
+  box("State", ratios(summary, state_bytes), html);
   return html.empty() ? "" : "<dl class=\"boxes\">\n" + html + "</dl>\n";
 }
 
@@ -143,8 +102,7 @@ std::string checks_bar(const Opening& opening) {
   } parts[] = {{opening.passed, "passes", "pass", "pass"},
                {opening.informed, "informs", "inform", "inform"},
                {opening.warned, "warns", "warn", "warn"},
-               {opening.refused, "refuses", "refuse", "refuse"},
-               {opening.excluded, "cannot happen", "cannot happen", "none"}};
+               {opening.refused, "refuses", "refuse", "refuse"}};
   std::string bar, words;
   for (const auto& part : parts) {
     if (part.n == 0) continue;
@@ -157,19 +115,27 @@ std::string checks_bar(const Opening& opening) {
          "</a><div class=\"bar\" aria-hidden=\"true\">" + bar + "</div></div>\n";
 }
 
-// " · 600 steps, 5 seeds · 2026-11-30", as far as it is one number.
-std::string when(const Study& study) {
-  std::set<int64_t> steps;
-  std::set<std::string> seeds;
-  for (const Result& run : study.results) {
-    if (run.phase == kTrial) continue;
-    steps.insert(run.config.training.steps);
-    seeds.insert(seed_text(run.seeds));
-  }
+// What warns or refuses, refusals first; the rest is counted, and all of it is below.
+std::string against(const Opening& opening) {
+  constexpr size_t kMost = 3;
+  if (opening.against.empty()) return "";
   std::string text;
-  if (steps.size() == 1) text += " · " + counted(*steps.begin(), "step") + ", ";
-  if (steps.size() > 1) text += " · ";
-  if (!steps.empty()) text += counted(static_cast<int64_t>(seeds.size()), "seed");
+  for (size_t i = 0; i < std::min(kMost, opening.against.size()); ++i)
+    text += (i == 0 ? "" : " · ") + escape(opening.against[i]);
+  if (opening.against.size() > kMost) {
+    text +=
+        " · <a href=\"#fairness\">" + std::to_string(opening.against.size() - kMost) + " more</a>";
+  }
+  return "<p class=\"against\"><strong>Speaks against</strong> " + text + "</p>\n";
+}
+
+// " · 5 seeds · 2026-11-30".
+std::string when(const Study& study) {
+  std::set<std::string> seeds;
+  for (const Result& run : study.results)
+    if (run.phase != kTrial) seeds.insert(seed_text(run.seeds));
+  std::string text =
+      seeds.empty() ? "" : " · " + counted(static_cast<int64_t>(seeds.size()), "seed");
   double latest = 0;
   for (const WorkerEvent& event : study.events) latest = std::max(latest, event.start);
   if (latest > 0) {
@@ -197,26 +163,18 @@ std::string contents(const std::string& sections) {
     links += "<a href=\"#" + sections.substr(id, id_end - id) + "\">" +
              sections.substr(title + heading.size(), title_end - title - heading.size()) + "</a>\n";
   }
-  return "<nav class=\"contents\" aria-label=\"Contents\">\n" + links + "</nav>\n";
+  return "<nav aria-label=\"Contents\">\n" +
+         details("Contents", "<div class=\"contents\">\n" + links + "</div>\n") + "</nav>\n";
 }
 
 std::string opening_section(const Study& study) {
   const Opening first = opening(study);
-  std::string html = "<p class=\"kicker\">draftlab report · " + escape(study.plan.name) +
-                     when(study) + "</p>\n<h1>" + escape(first.headline) +
-                     "</h1>\n<div class=\"opening\">\n";
-  if (first.rows.size() > 1) html += figure_of(forest_svg(first), {.csv = "pairs.csv"}, "");
-  html += boxes(study) + "</div>\n";
-  if (!first.against.empty()) {
-    constexpr size_t kMost = 6;
-    std::string against;
-    for (size_t i = 0; i < std::min(kMost, first.against.size()); ++i)
-      against += (i == 0 ? "" : " · ") + escape(first.against[i]);
-    if (first.against.size() > kMost)
-      against += " · " + std::to_string(first.against.size() - kMost) + " more";
-    html += "<p class=\"against\"><strong>Speaks against</strong> " + against + "</p>\n";
-  }
-  return html + checks_bar(first);
+  std::string html =
+      "<p class=\"kicker\">" + escape(shorten(study.plan.name, 80)) + when(study) + "</p>\n<h1>" +
+      escape(first.headline) + "</h1>\n<div class=\"opening\">\n<div>\n" + forest_figure(first) +
+      against(first) + checks_bar(first) + "</div>\n<div>\n" + boxes(study) +
+      (study.summary.arms.empty() ? "" : difference_figure(study)) + "</div>\n</div>\n";
+  return html;
 }
 
 }  // namespace draftlab

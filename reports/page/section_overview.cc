@@ -117,7 +117,6 @@ std::string overview(const Study& study) {
     for (const Source& source : study.sources) folders.push_back(source.label);
     html += fact("Folders", joined(folders));
   }
-  html += "</dl>\n";
   const StoreFacts store = study.plan.store_facts.value_or(StoreFacts());
   std::string setup = fact("Target", target_fact(store));
   setup += fact("Store", study.plan.store_facts          ? store_fact(store)
@@ -130,8 +129,7 @@ std::string overview(const Study& study) {
     setup += fact("Training", training_fact(config));
     setup += fact("Evaluation", evaluation_fact(study, config));
   }
-  return html + details("Target, store, drafter, training, evaluation",
-                        "<dl class=\"facts\">\n" + setup + "</dl>\n", "figures");
+  return section("setup", "What was compared", html + setup + "</dl>\n");
 }
 
 }  // namespace draftlab

@@ -12,6 +12,7 @@
 #include "reports/stats/decimate.h"
 #include "reports/study/curve.h"
 #include "reports/text/html.h"
+#include "reports/text/look.h"
 #include "reports/text/words.h"
 
 namespace draftlab {
@@ -97,7 +98,7 @@ std::string zoom_data(const Study& study) {
     JsonArray names, looks;
     for (const ArmCurve& one : arms) {
       names.emplace_back(without_controls(shorten(one.arm->name, 40)));
-      looks.push_back(JsonObject{{"colour", "--k" + colour_class(one.arm->look).substr(1)},
+      looks.push_back(JsonObject{{"colour", "--k" + std::to_string(one.arm->look % kHues)},
                                  {"dashes", dashes(one.arm->look)}});
     }
     charts.push_back(JsonObject{{"title", capitalized(kind_of(measure).name)},

@@ -9,6 +9,7 @@
 
 #include "record/choice.h"
 #include "record/option.h"
+#include "reports/study/look.h"
 
 namespace draftlab {
 namespace {
@@ -34,11 +35,14 @@ std::string setting_key(const Result& result) {
 
 std::vector<Arm> group(const std::vector<Result>& results) {
   std::vector<Arm> arms;
+  std::vector<std::string> kinds;  // of the arms
   std::map<std::string, size_t> arm_of_name;
   std::set<std::string> tuned;  // arms that have final runs
   for (const Result& result : results) {
-    if (arm_of_name.try_emplace(result.arm, arms.size()).second)
-      arms.push_back({.name = result.arm, .look = arms.size()});
+    if (arm_of_name.try_emplace(result.arm, arms.size()).second) {
+      arms.push_back({.name = result.arm});
+      kinds.push_back(result.optimizer.kind);
+    }
     if (result.phase == kFinal) tuned.insert(result.arm);
   }
   std::map<std::pair<std::vector<Setting>*, std::string>, size_t> setting_of;
@@ -55,6 +59,8 @@ std::vector<Arm> group(const std::vector<Result>& results) {
     if (result.done()) setting.finished.push_back(&result);
     if (result.diverged()) ++setting.diverged;
   }
+  const std::vector<size_t> all = looks(kinds);
+  for (size_t i = 0; i < arms.size(); ++i) arms[i].look = all[i];
   for (Arm& arm : arms) {
     for (auto* settings : {&arm.settings, &arm.trials}) {
       std::stable_sort(settings->begin(), settings->end(), [](const Setting& a, const Setting& b) {

@@ -49,7 +49,7 @@ struct SweptOption {
 
 struct Arm {
   std::string name;
-  size_t look = 0;  // its place in the sweep: colour, dashes and marker follow from it
+  size_t look = 0;  // colour, dashes and marker follow from it (look.h)
   // By learning rate. Of a tuned arm the one setting that was chosen, with its final runs alone;
   // while there are none yet, its trials.
   std::vector<Setting> settings;
