@@ -2,6 +2,9 @@
 #include <cmath>
 #include <filesystem>
 
+#include "reports/charts/chart.h"
+#include "reports/charts/drawing.h"
+#include "reports/charts/label.h"
 #include "reports/decision/decision.h"
 #include "reports/page/page.h"
 #include "reports/pipeline/pipeline_findings.h"
@@ -15,6 +18,73 @@ std::string verdict_html(Verdict verdict) {
   return verdict == Verdict::kFor       ? "<strong>" + text + "</strong>"
          : verdict == Verdict::kAgainst ? "<strong class=\"flag\">" + text + "</strong>"
                                         : text;
+}
+
+// Where a number stands between against (0) and for (1), 0.5 at the threshold; ratios by their
+// logarithm. `reach`: what lies at the ends.
+double place_of(double value, const Balance& scale, double reach) {
+  const double away = scale.threshold == 1 ? std::log(value) : value - scale.threshold;
+  const double side = scale.above_is_for ? away : -away;
+  return 0.5 + 0.5 * std::clamp(side / reach, -1.0, 1.0);
+}
+
+// Each row has a scale of its own, with its values at the ends of the interval.
+std::string scale_figure(const Decision& decision) {
+  constexpr double kWidth = 940, kNames = 190, kSaid = 250, kTop = 34, kRow = 30;
+  struct Row {
+    std::string name, verdict;
+    const Balance* scale;
+  };
+  std::vector<Row> rows;
+  for (const Pillar& pillar : decision.pillars) {
+    const std::string verdict = to_text(pillar.verdict);
+    if (pillar.balances.empty()) rows.push_back({pillar.name, verdict + ": not measured", nullptr});
+    for (const Balance& scale : pillar.balances) {
+      rows.push_back({&scale == &pillar.balances[0] ? pillar.name : "",
+                      (&scale == &pillar.balances[0] ? verdict + ": " : "") + scale.number.what,
+                      &scale});
+    }
+  }
+  const double left = kNames, right = kWidth - kSaid;
+  const double height = kTop + kRow * static_cast<double>(rows.size()) + 6;
+  Drawing drawing(
+      "scale", "Against and for the candidate",
+      "For each pillar the number that decides with its interval; left of the middle it "
+      "speaks against the candidate, right of it for it.",
+      kWidth, height);
+  const double middle = (left + right) / 2;
+  drawing.text(left, 16, "← against", "label");
+  drawing.text(right, 16, "for →", "label end");
+  drawing.line(middle, kTop - 8, middle, height, "axis");
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Row& row = rows[i];
+    const double y = kTop + kRow * (static_cast<double>(i) + 0.4);
+    drawing.text(0, y + 4, row.name, "rowname");
+    drawing.text(right + 60, y + 4, fitted({row.verdict}, kSaid - 60)[0], "label");
+    if (row.scale == nullptr || !std::isfinite(row.scale->number.value)) continue;
+    const PillarNumber& number = row.scale->number;
+    const bool ratio = row.scale->threshold == 1;
+    double reach = 1e-12;
+    for (const double end : {number.value, number.low, number.high}) {
+      const double away = ratio ? std::log(end) : end;
+      if (std::isfinite(away)) reach = std::max(reach, std::abs(away));
+    }
+    const auto x = [&](double value) {
+      return left + 46 + place_of(value, *row.scale, reach) * (right - left - 92);
+    };
+    drawing.begin_tip(number.what + ": " + number_phrase(number));
+    if (std::isfinite(number.low) && std::isfinite(number.high)) {
+      const double from = std::min(x(number.low), x(number.high)),
+                   to = std::max(x(number.low), x(number.high));
+      const bool turned = x(number.low) > x(number.high);
+      drawing.line(from, y, to, y, "plain-interval");
+      drawing.text(from - 6, y + 4, short_number(turned ? number.high : number.low), "small end");
+      drawing.text(to + 6, y + 4, short_number(turned ? number.low : number.high), "small");
+    }
+    drawing.circle(x(number.value), y, 4.5, "solid");
+    drawing.end_tip();
+  }
+  return figure_of(drawing.svg(), {}, "full");
 }
 
 std::string summary_section(const Decision& decision) {
@@ -53,6 +123,12 @@ std::string pillar_section(const Pillar& pillar) {
     html += "<h3>What limits this</h3>\n" + list;
   }
   return section(id, pillar.name, html);
+}
+
+// What to do, without the reasons in brackets, which stand below.
+std::string first_sentence(const std::string& recommendation) {
+  const size_t end = std::min(recommendation.find(" ("), recommendation.find(", as "));
+  return end == std::string::npos ? recommendation : recommendation.substr(0, end) + ".";
 }
 
 // Folders are of a machine; their names are not.
@@ -142,8 +218,9 @@ std::string decision_page(const Decision& decision, const DecisionContext& conte
       "initial-scale=1\">\n<title>" +
       escape(shorten(context.name, 120)) + " · draftlab decision</title>\n<style>\n" +
       std::string(page_style()) + "</style>\n</head>\n<body>\n<main>\n" +
-      paragraph("draftlab decision", "kicker") + "<h1>" + escape(context.name) +
-      "</h1>\n<dl class=\"facts\">\n";
+      paragraph("draftlab decision · " + escape(context.name), "kicker") + "<h1>" +
+      escape(first_sentence(decision.recommendation)) + "</h1>\n" + scale_figure(decision) +
+      "<dl class=\"facts\">\n";
   for (const auto& [what, text] : context_facts(context))
     html += "<dt>" + escape(what) + "</dt><dd>" + escape(text) + "</dd>\n";
   for (const std::string& folder : folders)

@@ -495,6 +495,23 @@ TEST(Decision, EveryReadingOfTheFactsHasItsVerdictAndNoFolderItsMachine) {
   EXPECT_EQ(json.at("readings").at(0).at("choices").as_array().size(), 3u);
 }
 
+TEST(Decision, ThePageOpensWithWhatToDoAndAScaleOfEveryPillar) {
+  const DecisionContext context = story();
+  const std::vector<Study> studies = budgets({2, 2, 2});
+  const Decision decision = decide(studies, context);
+  const std::string page = decision_page(decision, context, {}, {"study"});
+  const size_t scale = page.find("<svg id=\"scale\"");
+  ASSERT_NE(scale, std::string::npos);
+  EXPECT_LT(page.find("<h1>Stay with adamw in this run.</h1>"), scale);
+  EXPECT_LT(scale, page.find("<section id=\"summary\""));
+  const std::string drawn = page.substr(scale, page.find("</svg>", scale) - scale);
+  for (const Pillar& pillar : decision.pillars) EXPECT_THAT(drawn, HasSubstr(">" + pillar.name));
+  EXPECT_THAT(drawn, HasSubstr("undecided: not measured"));
+  const Pillar& returns = decision.pillars[3];
+  ASSERT_EQ(returns.balances.size(), 2u) << "in tokens, and in tokens a parameter";
+  EXPECT_EQ(returns.balances[0].threshold, 1);
+}
+
 TEST(Decision, SpeaksForTheCandidateThatTheContextNames) {
   DecisionContext context = story();
   context.candidate = "normuon";

@@ -23,8 +23,16 @@ struct PillarNumber {
   int64_t n = 0;  // seeds, budgets or timed steps that it rests on; 0: it follows from the context
 };
 
+// A number that a pillar's verdict rests on, and from where on it speaks for the candidate.
+struct Balance {
+  PillarNumber number;
+  double threshold = 0;  // 1 of a ratio, 0 of a difference
+  bool above_is_for = true;
+};
+
 struct Pillar {
   std::string name, question;
+  std::vector<Balance> balances;  // drawn on the page; empty where nothing was measured
   std::vector<PillarNumber> numbers;
   std::string rule;  // with its threshold
   Verdict verdict = Verdict::kUndecided;

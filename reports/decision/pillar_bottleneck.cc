@@ -227,6 +227,7 @@ Pillar bottleneck_pillar(const std::vector<KindPair>& pairs, const DecisionConte
     pillar.numbers.insert(pillar.numbers.end(), numbers.begin(), numbers.end());
     if (&one == &times.front()) deciding = numbers.back();
   }
+  pillar.balances = {{deciding, kThreshold, false}};
   decide_by(judge(deciding, kThreshold, false), pillar);
   pillar.reason = reason_text(ratios, deciding, times.front().current, context);
   return pillar;

@@ -176,7 +176,11 @@ Judgement judge_by(Measure measure, const std::vector<const KindPair*>& budgets,
     return {};
   }
   const std::vector<Predicted> predicted = predict(trend, name, budget);
-  for (const Predicted& one : predicted) pillar.numbers.push_back(one.number);
+  for (const Predicted& one : predicted) {
+    pillar.numbers.push_back(one.number);
+    if (measure == Measure::kAcceptanceLength)
+      pillar.balances.push_back({one.number, kThreshold, true});
+  }
   pillar.reason += trend_text(trend, name, predicted);
   return judge_predicted(predicted);
 }

@@ -189,6 +189,9 @@ Pillar switch_pillar(const std::vector<Study>& studies, const DecisionContext& c
     pillar.reason = "No finished seed is common to a run that changed and one that went on.";
     return pillar;
   }
+  pillar.balances = {{number_of("final acceptance length of " + variant.name + ", difference",
+                                outcome.final_length.difference),
+                      0, true}};
   Judgement judgement =
       judge_both(judge_claim(outcome.final_length, true), judge_claim(outcome.final_loss, false));
   std::string why = obstacle(*measured, variant);

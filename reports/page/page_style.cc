@@ -129,6 +129,7 @@ svg .end { text-anchor: end; }
 svg .middle { text-anchor: middle; }
 svg .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke-linejoin: round; }
 .grid { stroke: var(--rule); stroke-width: 1; }
+.plain-interval { stroke: var(--ink); stroke-width: 2; }
 .axis { stroke: var(--soft); stroke-width: 1; }
 .level { stroke: var(--soft); stroke-width: 1.25; stroke-dasharray: 1 3; stroke-linecap: round; }
 .strip { fill: var(--faint); }
