@@ -5,6 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <thread>
+
 #include "base/file.h"
 #include "record/lives.h"
 #include "record/outcome.h"
@@ -36,6 +39,28 @@ TEST_F(ProcessesTest, AKilledWorkerIsAFailedRunThatResumesToTheSameBits) {
   EXPECT_THAT(draftlab({"status", path("out")}).output, HasSubstr("2 runs: 1 done, 1 failed"));
   EXPECT_TRUE(fs::exists(RunFolder(path("out")).report_page()));
   expect_resumed_as(expected, path("out"));
+}
+
+TEST_F(ProcessesTest, AStoppedWorkerGoesOnToTheSameBitsAndItsPauseIsTold) {
+  const std::string sweep = write_long_sweep("long.json", 1);
+  const std::string expected = undisturbed(sweep);
+  Program run({"run", sweep, "--out", path("out"), "--store", store(), "--jobs", "1"});
+  wait_for_checkpoint(path("out"), 50);
+  ASSERT_THAT(run.children(), SizeIs(1));
+  const pid_t worker = run.children()[0];
+  // A stop between two steps is on no clock: one of several is within a step.
+  for (int i = 0; i < 3; ++i) {
+    ::kill(worker, SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+    ::kill(worker, SIGCONT);
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  }
+  EXPECT_EQ(run.wait(), 0) << run.output();
+  EXPECT_EQ(numbers_of(path("out")), expected);
+  EXPECT_THAT(draftlab({"check", path("out")}).output,
+              AllOf(HasSubstr("F19"), HasSubstr("the process was stopped")));
+  EXPECT_THAT(draftlab({"check", path("undisturbed")}).output,
+              Not(HasSubstr("the process was stopped")));
 }
 
 TEST_F(ProcessesTest, AKilledRunnerLeavesAFolderThatResumesToTheSameBits) {

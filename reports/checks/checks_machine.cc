@@ -71,6 +71,31 @@ Findings unsteady_probes(const std::vector<const Result*>& runs) {
            arms, true}};
 }
 
+// Runs of which a notable part was no training at all, though it is on their clock.
+Findings paused_runs(const Study& study) {
+  constexpr double kNotable = 0.1;
+  std::vector<const Result*> paused;
+  Pause longest;
+  for (const Result& run : study.results) {
+    double lost = 0;
+    for (const Pause& pause : run.pauses) lost += pause.seconds - pause.usual;
+    if (!(lost > kNotable * run.train_seconds)) continue;
+    paused.push_back(&run);
+    if (paused.size() > 1) continue;
+    longest = *std::ranges::max_element(run.pauses, {}, &Pause::seconds);
+  }
+  if (paused.empty()) return {};
+  return {{Severity::kWarn,
+           "Step " + std::to_string(longest.step) + " of " + runs_text({paused.front()}) +
+               " took " + seconds_text(longest.seconds) + ", where such a step takes " +
+               seconds_text(longest.usual) +
+               ": the process was stopped, or the machine stood still or swapped. Such pauses are "
+               "more than a tenth of the seconds of " +
+               runs_text(paused) +
+               "; look at steps and tokens, or train again with `draftlab restart`.",
+           arms_of(paused), true}};
+}
+
 }  // namespace
 
 Findings unequal_machines(const Study& study) {
@@ -124,6 +149,8 @@ Findings uneven_clock(const Study& study) {
                         {arm.name},
                         true});
   }
+  const Findings paused = paused_runs(study);
+  findings.insert(findings.end(), paused.begin(), paused.end());
   return findings;
 }
 

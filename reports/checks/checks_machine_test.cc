@@ -43,6 +43,12 @@ TEST_F(FairnessTest, F19StepsThatWaitForData) {
   EXPECT_THAT(of("F19"), ElementsAre(finding(kWarn, "Steps of Muon spend 30 % of their time")));
 }
 
+TEST_F(FairnessTest, F19PausesOnTheClock) {
+  run("Muon", 0).pauses = {{7, 0.7, 0.1}, {40, 0.9, 0.1}};
+  EXPECT_THAT(of("F19"), ElementsAre(finding(kWarn, "Step 40 of " + run("Muon", 0).run,
+                                             "more than a tenth of the seconds")));
+}
+
 TEST_F(FairnessTest, F20SharedMachines) {
   run("Muon", 0).alone = false;
   run("Muon", 1).alone = false;

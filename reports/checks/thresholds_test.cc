@@ -135,6 +135,11 @@ TEST_F(Thresholds, F19SecondsOnTheClock) {
   };
   EXPECT_THAT(waiting(0.99), IsEmpty());
   EXPECT_THAT(waiting(1.01), ElementsAre(kWarn));
+  const auto paused = [&](double seconds) {
+    return severities("F19", [&] { run("Muon", 0).pauses = {{40, 0.1 + seconds, 0.1}}; });
+  };
+  EXPECT_THAT(paused(0.99), IsEmpty());
+  EXPECT_THAT(paused(1.01), ElementsAre(kWarn));
 }
 
 TEST_F(Thresholds, F20QuartilesOfATiming) {

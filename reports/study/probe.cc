@@ -108,6 +108,7 @@ void apply_timings(const Timings& timings, Result& result) {
   }
   if (result.alone != false || times.size() < result.stages.size()) return;
   result.seconds_from_probe = true;
+  result.pauses.clear();
   const auto until = [&](int64_t step, double (*of)(const StepTimes&)) {
     return seconds_until(step, result.stages, times, of);
   };

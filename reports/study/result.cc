@@ -65,6 +65,8 @@ void add_metrics(Metrics metrics, const SegmentConfig& config, Result& result,
     clipped_steps += row.clipped;
   }
   result.train_seconds = result.data_seconds + result.model_seconds + result.optimizer_seconds;
+  const std::vector<Pause> found = pauses(metrics.steps, step_period(config));
+  result.pauses.insert(result.pauses.end(), found.begin(), found.end());
   result.updates.insert(result.updates.end(), metrics.updates.begin(), metrics.updates.end());
   add_gradients(metrics, config.optimizer.learning_rate(), result);
   add_schedule(metrics, config.optimizer.learning_rate(), result);

@@ -13,6 +13,7 @@
 #include "record/transfer.h"
 #include "reports/stats/statistics.h"
 #include "reports/study/measure.h"
+#include "reports/study/pause.h"
 
 namespace draftlab {
 
@@ -67,6 +68,7 @@ struct Result {
   std::optional<Timing> probe;      // of the last segment's steps, or of steps like them
   bool seconds_from_probe = false;  // it was not alone, and all its stages have a timing
   bool resumed = false;             // a segment of it had several workers, one after another
+  std::vector<Pause> pauses;        // that `train_seconds` holds; empty where it is from a probe
   std::vector<EvaluationRow> held_out, tuning;  // in step order
   std::vector<UpdateRow> updates;               // in step order; empty in old folders
   std::vector<GradientRow> gradients;           // one for each evaluated step but the first
