@@ -35,6 +35,7 @@ void print_pillar(const Pillar& pillar) {
   line("why", pillar.reason);
   line("rule", pillar.rule);
   line("settle", pillar.settle);
+  for (const std::string& origin : pillar.origins) line("from", origin);
   std::vector<std::vector<std::string>> rows;
   for (const PillarNumber& number : pillar.numbers) {
     rows.push_back({"  " + printable(number.what), short_number(number.value),

@@ -48,11 +48,41 @@ std::string recommendation(const Decision& decision, const DecisionContext& cont
   return text + "; with what to start the next one is open (" + start.reason + ").";
 }
 
+// How much less data the candidate needs is measured twice: by steps to one target, read in the
+// middle of a schedule, and by the ends of annealed budgets. Where the two exclude each other, both
+// pillars say so.
+void tell_disagreement(std::vector<Pillar>& pillars) {
+  Pillar &bottleneck = pillars[0], &returns = pillars[3];
+  const auto steps = std::ranges::find_if(
+      bottleneck.numbers, [](const PillarNumber& number) { return number.what == kStepsToTarget; });
+  const PillarNumber* ends = nullptr;  // of the largest budget, by the deciding measure
+  for (const PillarNumber& number : returns.numbers) {
+    if (number.what.starts_with("data efficiency by acceptance length")) ends = &number;
+  }
+  if (steps == bottleneck.numbers.end() || ends == nullptr) return;
+  // As much data as the current optimizer needs `ends` times is what the candidate needs once.
+  const double low = 1 / ends->high, high = 1 / ends->low;
+  if (!(steps->high < low || high < steps->low)) return;
+  const std::string text = "Two measurements of how much less data " +
+                           std::string(
+                               "the candidate needs exclude each "
+                               "other: ") +
+                           number_phrase(*steps) +
+                           " times the steps to one target in the middle of a "
+                           "schedule, and " +
+                           short_number(1 / ends->value) + " (" + short_number(low) + " to " +
+                           short_number(high) +
+                           ") times by annealed ends. The annealed one is the better guide.";
+  bottleneck.limits.push_back(text);
+  returns.limits.push_back(text);
+}
+
 }  // namespace
 
 Decision conclude(std::vector<Pillar> pillars, const DecisionContext& context) {
   Decision decision;
   decision.pillars = std::move(pillars);
+  tell_disagreement(decision.pillars);
   std::vector<const Pillar*> all;
   for (const Pillar& pillar : decision.pillars) all.push_back(&pillar);
   const auto strength = [](const Pillar& pillar) {

@@ -9,6 +9,7 @@
 #include "reports/page/page.h"
 #include "reports/pipeline/pipeline_findings.h"
 #include "reports/text/html.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {
@@ -116,6 +117,8 @@ std::string pillar_section(const Pillar& pillar) {
                      paragraph(verdict_html(pillar.verdict) + ": " + escape(pillar.reason));
   if (!pillar.settle.empty()) html += paragraph("What would settle it: " + escape(pillar.settle));
   html += paragraph("Rule: " + escape(pillar.rule), "note");
+  if (!pillar.origins.empty())
+    html += paragraph("From " + escape(listed(pillar.origins)) + ".", "note");
   if (!pillar.numbers.empty()) html += numbers.html();
   if (!pillar.limits.empty()) {
     std::string list;
@@ -169,7 +172,8 @@ Json decision_json(const Decision& decision, const DecisionContext& context,
                    const std::vector<Reading>& others) {
   JsonArray pillars, choices;
   for (const Pillar& pillar : decision.pillars) {
-    JsonArray numbers, limits(pillar.limits.begin(), pillar.limits.end());
+    JsonArray numbers, limits(pillar.limits.begin(), pillar.limits.end()),
+        origins(pillar.origins.begin(), pillar.origins.end());
     for (const PillarNumber& number : pillar.numbers) {
       numbers.push_back(JsonObject{{"what", number.what},
                                    {"value", number.value},
@@ -185,7 +189,8 @@ Json decision_json(const Decision& decision, const DecisionContext& context,
                                  {"reason", pillar.reason},
                                  {"margin", pillar.margin},
                                  {"settle", pillar.settle},
-                                 {"limits", std::move(limits)}});
+                                 {"limits", std::move(limits)},
+                                 {"from", std::move(origins)}});
   }
   for (const Decision::Choice& choice : decision.choices) {
     choices.push_back(JsonObject{

@@ -414,6 +414,23 @@ TEST(DiminishingReturns, AreOpenWhereTheTwoWaysToProductionDisagree) {
   EXPECT_EQ(returns_pillar(pairs, context).verdict, Verdict::kUndecided);
 }
 
+TEST(DiminishingReturns, TakeNoBudgetFromAnotherFolderAndNameThoseTheyTake) {
+  std::vector<Study> studies = budgets({2, 2, 2, 2});
+  const Pillar one = returns_pillar(kind_pairs(studies, "adamw", "muon"), far_story());
+  ASSERT_EQ(one.origins.size(), 4u);
+  EXPECT_EQ(one.origins[0], "test: AdamW 40 and Muon 40, 40 steps, 3 and 3 runs");
+  // A fifth one, of another folder, which would fit but for that.
+  std::vector<Study> more = budgets({2, 2, 2, 2, 0.5});
+  std::erase_if(more[0].results, [](const Result& r) { return r.steps < 640; });
+  more[0].plan.name = "another";
+  more[0].summary = summarize(more[0].results, more[0].plan.target);
+  more[0].findings = check(more[0]);
+  studies.push_back(std::move(more[0]));
+  const Pillar both = returns_pillar(kind_pairs(studies, "adamw", "muon"), far_story());
+  EXPECT_EQ(both.origins, one.origins);
+  EXPECT_EQ(both.reason, one.reason);
+}
+
 TEST(DiminishingReturns, BudgetsInOneFolderAreEachJudgedByTheirOwnChecks) {
   const std::vector<Study> studies = budgets({2, 2, 2});
   EXPECT_THAT(studies[0].findings,
@@ -435,6 +452,20 @@ Decision conclusion(Verdict bottleneck, Verdict change, Verdict architecture, Ve
       {pillar_of("bottleneck", bottleneck, 3), pillar_of("switch cost", change, 2),
        pillar_of("architecture", architecture, NAN), pillar_of("diminishing returns", returns, 4)},
       story());
+}
+
+TEST(Decision, SaysWhereTwoPillarsExcludeEachOther) {
+  const auto limits = [](double steps, double efficiency) {
+    std::vector<Pillar> pillars(4);
+    pillars[0].numbers = {{kStepsToTarget, steps, steps - 0.05, steps + 0.05, 3}};
+    pillars[3].numbers = {{"data efficiency by acceptance length at 100 tokens", 1, 0.9, 1.1, 4},
+                          {"data efficiency by acceptance length at 800 tokens", efficiency,
+                           efficiency - 0.2, efficiency + 0.2, 4}};
+    return conclude(pillars, story()).pillars[3].limits;
+  };
+  EXPECT_THAT(limits(0.5, 2), IsEmpty());
+  EXPECT_THAT(limits(0.36, 2), Contains(AllOf(HasSubstr("0.36 (0.31 to 0.41) times the steps"),
+                                              HasSubstr("0.5 (0.455 to 0.556) times by annealed"))));
 }
 
 TEST(Decision, TheThreeVerdictsFollowFromThePillars) {

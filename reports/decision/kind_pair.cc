@@ -7,6 +7,7 @@
 
 #include "record/optimizer_kind.h"
 #include "reports/switches/switch_group.h"
+#include "reports/text/words.h"
 
 namespace draftlab {
 namespace {
@@ -115,11 +116,29 @@ std::vector<KindPair> kind_pairs(const std::vector<Study>& studies, const std::s
       }
       if (auto pair = pair_of(study, runs, current, candidate)) {
         pair->layers = layers;
+        pair->folder = folder_name(study);
         pairs.push_back(std::move(*pair));
       }
     }
   }
   return pairs;
+}
+
+std::string folder_name(const Study& study) {
+  if (study.sources.empty()) return study.plan.name;
+  std::vector<std::string> names;
+  for (const Source& source : study.sources) {
+    const auto path = source.folder.root().lexically_normal();
+    names.push_back((path.has_filename() ? path : path.parent_path()).filename().string());
+  }
+  return joined(names);
+}
+
+std::string origin_text(const KindPair& pair) {
+  return pair.folder + ": " + pair.current->name + " and " + pair.candidate->name + ", " +
+         counted(pair.config().training.steps, "step") + ", " +
+         std::to_string(pair.current_runs().size()) + " and " +
+         std::to_string(pair.candidate_runs().size()) + " runs";
 }
 
 std::string refusal_text(const KindPair& pair) {

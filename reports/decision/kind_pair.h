@@ -14,6 +14,7 @@ struct KindPair {
   // layer ("full_attention") that is its own, while all other tensors stay with AdamW.
   std::string layers;
   Study study;
+  std::string folder;            // which of the folders it is from, by the last part of its path
   const Arm* current = nullptr;  // into `study`
   const Arm* candidate = nullptr;
   Refusal refusal;
@@ -28,6 +29,12 @@ struct KindPair {
 // it, nor arms whose routing is neither the usual one nor that of one type of layer.
 std::vector<KindPair> kind_pairs(const std::vector<Study>& studies, const std::string& current,
                                  const std::string& candidate);
+
+// The last part of the path of a study's folder; the sweep's name where it has none.
+std::string folder_name(const Study& study);
+
+// "budgets: AdamW, 450 steps and Muon, 450 steps; 450 steps, 3 and 3 runs"
+std::string origin_text(const KindPair& pair);
 
 // What is wrong with a pair, or "": checks that refuse.
 std::string refusal_text(const KindPair& pair);

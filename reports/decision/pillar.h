@@ -36,9 +36,10 @@ struct Pillar {
   std::vector<PillarNumber> numbers;
   std::string rule;  // with its threshold
   Verdict verdict = Verdict::kUndecided;
-  std::string reason;               // why, from the numbers
-  std::string settle;               // what would settle it; "" where it is settled
-  std::vector<std::string> limits;  // what must be known before believing it
+  std::string reason;                // why, from the numbers
+  std::string settle;                // what would settle it; "" where it is settled
+  std::vector<std::string> limits;   // what must be known before believing it
+  std::vector<std::string> origins;  // folders and runs that its numbers come from
   // How far the number that decides lies from its threshold, in halves of its interval. Above 1:
   // decided. NaN: there is no such number.
   double margin = std::numeric_limits<double>::quiet_NaN();
@@ -56,6 +57,9 @@ Judgement judge(const PillarNumber& number, double threshold, bool above_is_for)
 Judgement judge_both(const Judgement& length, const Judgement& loss);
 // What is decided needs nothing to settle it.
 void decide_by(const Judgement& judgement, Pillar& pillar);
+
+// What the bottleneck's number of steps is called, for who compares it.
+inline const std::string kStepsToTarget = "steps to the target, ratio";
 
 // "1.32 (1.2 to 1.5)"
 std::string number_phrase(const PillarNumber& number);

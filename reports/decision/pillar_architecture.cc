@@ -226,6 +226,7 @@ Pillar architecture_pillar(const std::vector<KindPair>& pairs, const DecisionCon
   std::vector<KindOfLayer> kinds;
   for (const std::string& type : production.types) {
     const KindPair& pair = *found.at(type);
+    pillar.origins.push_back(origin_text(pair));
     kinds.push_back(measure(type, pair, pillar));
     pillar.reason = refusal_text(pair);
     if (!pillar.reason.empty()) return pillar;

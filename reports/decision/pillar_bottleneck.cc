@@ -149,8 +149,7 @@ struct Ratios {
 };
 
 Ratios measure(const KindPair& pair, const DecisionContext& context) {
-  Ratios ratios{paired_ratio(pair, "steps to the target, ratio", steps_to_target),
-                step_ratio(pair)};
+  Ratios ratios{paired_ratio(pair, kStepsToTarget, steps_to_target), step_ratio(pair)};
   if (context.step_ratio) {
     ratios.step = {"seconds of a step, ratio, from the context", context.step_ratio->value,
                    context.step_ratio->low, context.step_ratio->high};
@@ -213,6 +212,7 @@ Pillar bottleneck_pillar(const std::vector<KindPair>& pairs, const DecisionConte
   pillar.settle = "The same sweep with more seeds, and a step of " + context.candidate +
                   " timed on the production shapes (\"step_ratio\").";
   if (!pair->warnings.empty()) pillar.limits.push_back("Checks warn: " + pair->warnings + ".");
+  pillar.origins = {origin_text(*pair)};
   const Ratios ratios = measure(*pair, context);
   pillar.numbers = {ratios.batches, ratios.step};
   note_operations(*pair, context, pillar);

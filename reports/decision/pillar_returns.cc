@@ -16,12 +16,13 @@ namespace {
 
 constexpr double kThreshold = 1;
 
-// Everything but the length of training, and what follows from it.
+// Everything but the length of training, and what follows from it; and the folder: a budget that
+// stands in another one was tuned otherwise, and nobody asked for it here.
 std::string all_but_budget(const KindPair& pair) {
   JsonObject object = conditions(pair.config());
   object["training"].as_object().erase("steps");
   object.erase("evaluation");
-  return canonical(object);
+  return pair.folder + "\n" + canonical(object);
 }
 
 double epochs_of(const SegmentConfig& config) {
@@ -247,6 +248,7 @@ Pillar returns_pillar(const std::vector<KindPair>& pairs, const DecisionContext&
                     " with both optimizers that differ in nothing else; a trend needs 3.";
     return pillar;
   }
+  for (const KindPair* pair : budgets) pillar.origins.push_back(origin_text(*pair));
   pillar.reason = refusal_of(budgets, pillar);
   if (!pillar.reason.empty()) return pillar;
   const ProductionBudget budget = budget_of(context, *budgets.back());

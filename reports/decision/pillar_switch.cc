@@ -183,6 +183,7 @@ Pillar switch_pillar(const std::vector<Study>& studies, const DecisionContext& c
   }
   add_numbers(*measured, pillar);
   const size_t best = best_variant(*measured);
+  pillar.origins = {folder_name(*measured->study) + ": " + measured->of.group.variants[best].name};
   const SwitchOutcome& outcome = measured->of.outcomes[best];
   const SwitchVariant& variant = measured->of.group.variants[best];
   if (outcome.final_length.difference.n == 0) {
