@@ -79,10 +79,15 @@ window.shownTexts = () => {
 };
 // Labels that leave their drawing, or lie on another one.
 window.clippedLabels = () => {
-  const bad = [], texts = shownTexts();
+  const bad = [], labelsOf = new Map();
+  for (const text of shownTexts()) {
+    const svg = text.element.closest('figure svg');
+    if (!labelsOf.has(svg)) labelsOf.set(svg, []);
+    labelsOf.get(svg).push(text);
+  }
   for (const svg of document.querySelectorAll('figure svg')) {
     const box = svg.getBoundingClientRect();
-    const labels = texts.filter(t => svg.contains(t.element));
+    const labels = labelsOf.get(svg) || [];
     labels.forEach((one, i) => {
       const r = one.rect;
       if (r.left < box.left - 1 || r.right > box.right + 1 || r.bottom > box.bottom + 2)
@@ -230,18 +235,22 @@ TEST_F(BrowserTest, LabelsAreWholeLargeEnoughAndStandOutAtEveryWidthInBothScheme
   sweep.arms[3].name = std::string(60, 'W');
   const std::filesystem::path page = report(sweep);
   Browser browser;
+  const auto open = [&](int width) {
+    browser.set_width(width);
+    browser.open(page);
+    browser.evaluate(kMeasures);
+    browser.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)");
+  };
+  for (const int width : {1400, 800, 400}) {
+    open(width);
+    EXPECT_EQ(browser.evaluate("clippedLabels()"), "") << width;
+    EXPECT_EQ(browser.evaluate("smallestText() >= 9 || smallestText()"), true) << width;
+    EXPECT_LE(browser.evaluate(kOverflow).as_int64(), 0) << width;
+  }
   for (const bool dark : {false, true}) {
     browser.set_dark(dark);
-    for (const int width : {1400, 800, 400}) {
-      browser.set_width(width);
-      browser.open(page);
-      browser.evaluate(kMeasures);
-      browser.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)");
-      EXPECT_EQ(browser.evaluate("clippedLabels()"), "") << width;
-      EXPECT_EQ(browser.evaluate("smallestText() >= 9 || smallestText()"), true) << width;
-      EXPECT_EQ(browser.evaluate("faintTexts()"), "") << width << dark;
-      EXPECT_LE(browser.evaluate(kOverflow).as_int64(), 0) << width;
-    }
+    open(1400);
+    EXPECT_EQ(browser.evaluate("faintTexts()"), "") << dark;
     EXPECT_EQ(browser.evaluate("faintLooks()"), "") << dark;
   }
 }
@@ -309,6 +318,16 @@ TEST_F(BrowserTest, LongCurvesCanBeZoomedIntoWhereScriptsRun) {
                              "v.textContent.includes('__proto__') && "
                              "v.textContent.includes('</svg><script>'))"),
             true);
+  // By keyboard as well: what is shown of the horizontal axis and the values follow.
+  browser.evaluate(
+      "window.press = key => { const plot = document.querySelector('.zoom .plot'); plot.focus(); "
+      "plot.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true})); "
+      "return document.querySelector('.zoom .values').textContent.match(/step ([\\d.]+)/)[1]; }; "
+      "true");
+  EXPECT_EQ(browser.evaluate("press('+')"), "400");
+  EXPECT_EQ(browser.evaluate("press('ArrowRight')"), "504");
+  EXPECT_EQ(browser.evaluate("press('0')"), "400");
+  EXPECT_EQ(browser.evaluate("document.activeElement.className"), "plot");
   EXPECT_EQ(browser.evaluate("document.querySelectorAll('.zoom script').length"), 0);
   EXPECT_EQ(browser.evaluate("typeof window.harm"), "undefined");
   EXPECT_LE(browser.evaluate(kOverflow).as_int64(), 0);

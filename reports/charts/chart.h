@@ -94,8 +94,9 @@ struct LineChart {
   double x_from = -INFINITY;  // where finite, only what lies to its right is shown
   std::vector<Tick> x_ticks;  // where not empty: the ticks of the horizontal axis
   bool y_from_zero = false;
-  bool small = false;          // one of many side by side
-  bool names_at_ends = false;  // of the means, instead of a legend
+  std::vector<double> y_covers;  // the vertical axis covers these too: the range of its neighbours
+  bool small = false;            // one of many side by side
+  bool names_at_ends = false;    // of the means, instead of a legend
 };
 std::string svg(const LineChart& chart);
 // Values that fall to less than half, as losses do, are read better on a logarithmic scale.

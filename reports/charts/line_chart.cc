@@ -323,6 +323,7 @@ void add_range(const LineChart& chart, std::vector<double>& xs, std::vector<doub
     if (!std::isfinite(chart.x_from)) ys.push_back(level.y);
   }
   if (chart.y_from_zero) ys.push_back(0);
+  ys.insert(ys.end(), chart.y_covers.begin(), chart.y_covers.end());
   if (std::isfinite(chart.x_from)) xs.push_back(chart.x_from);
   if (ys.empty()) return;
   const auto [least, most] = std::minmax_element(ys.begin(), ys.end());

@@ -66,9 +66,10 @@ std::vector<SyntheticEnd> bad_ends(const SyntheticSweep& sweep) {
 
 TEST_F(ReportTest, HasEverySectionOnceAndItsNumbers) {
   const std::string page = report(SyntheticSweep::of_four());
-  for (const char* id : {"fairness", "answer", "trials", "acceptance", "values", "curves", "rates",
-                         "target", "slots", "updates", "seconds", "routing", "options", "jobs",
-                         "excluded", "definitions", "provenance"}) {
+  for (const char* id :
+       {"fairness", "answer", "trials",  "acceptance", "values",      "curves",    "rates",
+        "target",   "slots",  "updates", "seconds",    "routing",     "options",   "setup",
+        "cost",     "jobs",   "runs",    "excluded",   "definitions", "provenance"}) {
     const std::string opening = "<section id=\"" + std::string(id) + "\">";
     const size_t at = page.find(opening);
     ASSERT_NE(at, std::string::npos) << id;
@@ -277,6 +278,26 @@ TEST_F(ReportTest, AFolderWithoutAnyResultStillHasAReport) {
   EXPECT_TRUE(has(page, "no finished run has a number yet"));
   EXPECT_TRUE(has(page, "240 sequences, 31,200 tokens (21,120 of responses)"));
   EXPECT_TRUE(has(read_file(folder.report() / "evaluations.csv"), "run,step,tokens"));
+}
+
+TEST_F(ReportTest, EveryRunHasAFoldAndEveryArmACost) {
+  const SyntheticSweep sweep = SyntheticSweep::of_four();
+  const std::string page = report(sweep, bad_ends(sweep));
+  const size_t from = page.find("<section id=\"runs\">");
+  const std::string runs = page.substr(from, page.find("</section>", from) - from);
+  int64_t folds = 0;
+  for (size_t at = runs.find("<details>"); at != std::string::npos;
+       at = runs.find("<details>", at + 1))
+    ++folds;
+  EXPECT_EQ(folds, 1 + 39);
+  EXPECT_TRUE(has(runs, "<summary>AdamW lr=0.004 seed=2 <small>diverged</small></summary>"));
+  EXPECT_TRUE(has(runs, "<dt>Ended</dt><dd>loss is NaN at step 61</dd>"));
+  // 12 runs of AdamW, of which one ended at step 60 of 200.
+  const size_t cost = page.find("<section id=\"cost\">");
+  EXPECT_NE(page.substr(cost, 2500)
+                .find("AdamW</th><td class=\"number\">12</td><td "
+                      "class=\"number\">2,260</td>"),
+            std::string::npos);
 }
 
 TEST_F(ReportTest, WithoutAPlanThereIsNoReport) {

@@ -66,7 +66,7 @@ std::string acceptance_section(const Study& study) {
   if (!any) return "";
   return section(
       "acceptance", "Acceptance length by its definitions",
-      table.html() +
+      table.html_without_constants() +
           paragraph(
               "At the end of training, the finished seeds of the chosen setting together. Joint is "
               "what this report calls acceptance length; the product of marginals is what it would "
@@ -88,6 +88,12 @@ std::string survival_section(const Study& study) {
                 "",
                 "evaluations.csv"};
   chart.y_from_zero = true;
+  LineChart given = chart;
+  given.text.id = "given-before";
+  given.text.title = "Slot k right, given that 1..k−1 are";
+  given.text.description =
+      "For each slot k of the block, of the held-out blocks whose slots before it all match the "
+      "data, the share whose slot k does too, at the end of training.";
   std::vector<std::string> head = {"arm"};
   for (const Arm& arm : summary.arms) {
     if (arm.chosen() == nullptr) continue;
@@ -98,12 +104,15 @@ std::string survival_section(const Study& study) {
     }
     chart.series.push_back({arm.look, arm.name, mean_survival(runs), Series::Stroke::kMean});
     const std::vector<Point>& mean = chart.series.back().points;
+    given.series.push_back(
+        {arm.look, arm.name, given_the_ones_before(mean), Series::Stroke::kMean});
     while (head.size() <= mean.size()) {
       head.push_back("slot " + std::to_string(head.size()));
       chart.x_ticks.push_back(number_tick(static_cast<double>(head.size() - 1)));
     }
   }
   if (chart.series.empty()) return "";
+  given.x_ticks = chart.x_ticks;
   HtmlTable table(head);
   for (const Series& series : chart.series) {
     if (series.stroke != Series::Stroke::kMean) continue;
@@ -114,10 +123,12 @@ std::string survival_section(const Study& study) {
   }
   return section(
       "slots", "Acceptance per slot, and against loss",
-      side_by_side(chart, loss_against_acceptance(summary)) + table.html() +
+      side_by_side(chart, given) + table.html() +
+          figure(loss_against_acceptance(summary), "single") +
           paragraph("Acceptance length is 1 plus the sum of the shares on the left: the token that "
-                    "the target itself adds is counted. On the right a dot per run: markers for "
-                    "the chosen settings, small dots for all others.",
+                    "the target itself adds is counted. On the right what a slot adds once all "
+                    "before it are right. Below a dot per run: markers for the chosen settings, "
+                    "small dots for all others.",
                     "note"));
 }
 

@@ -88,7 +88,8 @@ std::string differences(const Study& study) {
     table.row(cells);
   }
   if (rows == 0) return "";
-  return "<h3>Differences to " + escape(reference.name) + "</h3>\n" + table.html() +
+  return "<h3>Differences to " + escape(reference.name) + "</h3>\n" +
+         table.html_without_constants() +
          paragraph(
              "Mean difference over runs with the same seeds, with its Student-t interval: where a "
              "p "

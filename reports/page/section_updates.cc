@@ -66,7 +66,8 @@ LineChart chart_of(const Summary& summary, const ChartText& text, const CurveOf&
 }
 
 std::string ratio_charts(const Summary& summary) {
-  std::string html;
+  std::vector<LineChart> charts;
+  std::vector<double> range;  // one scale for all, so that kinds can be compared
   int64_t number = 0;
   for (const std::string& kind : matrix_kinds(summary)) {
     LineChart chart =
@@ -79,6 +80,17 @@ std::string ratio_charts(const Summary& summary) {
     if (chart.series.empty()) continue;
     chart.y_scale = Scale::kLog;
     chart.small = true;
+    for (const Series& series : chart.series)
+      for (const Point& point : series.points)
+        if (std::isfinite(point.y) && point.y > 0) range.push_back(point.y);
+    charts.push_back(std::move(chart));
+  }
+  std::string html;
+  for (LineChart& chart : charts) {
+    if (!range.empty()) {
+      const auto [least, most] = std::ranges::minmax(range);
+      chart.y_covers = {least, most};
+    }
     html += figure(chart);
   }
   return html.empty() ? "" : "<div class=\"many\">\n" + html + "</div>\n";

@@ -118,7 +118,7 @@ std::string values_section(const Study& study) {
     table.row(cells);
   }
   add_baselines(summary, with_target, table);
-  std::string html = table.html();
+  std::string html = table.html_without_constants();
   html += paragraph(
       "Held-out values at the planned last step, mean ± standard deviation over finished seeds, at "
       "the best setting of each arm. All runs are in <a href=\"runs.csv\">runs.csv</a> and <a "

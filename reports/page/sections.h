@@ -27,6 +27,8 @@ std::string seconds_section(const Study& study);     // seconds per step
 std::string routing_section(const Study& study);     // which tensor got which update rule
 std::string options_section(const Study& study);     // every resolved option, side by side
 std::string jobs_section(const Study& study);        // what ran when, and how it ended
+std::string cost_section(const Study& study);        // of tuning and of final runs, per arm
+std::string runs_section(const Study& study);        // every run with a fold
 std::string excluded_section(const Study& study);  // runs that are not in the numbers, with reasons
 std::string definitions_section(const Study& study);
 std::string provenance_section(const Study& study);

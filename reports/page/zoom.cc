@@ -127,13 +127,17 @@ std::string_view zoom_driver() {
   const part = element('details', '');
   part.className = 'zoom';
   part.append(element('summary', 'Zoom in'),
-    element('p', 'Drag to zoom, double-click to go back, hold shift and drag to move.'));
+    element('p', 'Drag to zoom, double-click to go back, hold shift and drag to move. With the keyboard: ' +
+      'tab to a chart, + and - to zoom, arrows to move, 0 to go back.'));
   const pair = element('div', '');
   pair.className = 'pair';
   part.append(pair);
   const boxes = data.charts.map(chart => {
     const box = element('div', ''), plot = element('div', ''), values = element('div', '');
     plot.className = 'plot';
+    plot.tabIndex = 0;
+    plot.setAttribute('role', 'application');
+    plot.setAttribute('aria-label', chart.title + ' against training steps');
     values.className = 'values';
     box.append(element('p', chart.title + ' against training steps'), plot, values);
     pair.append(box);
@@ -164,8 +168,31 @@ std::string_view zoom_driver() {
           (one.yHTML === undefined ? '' : ' ' + one.yHTML) + '</span>').join(' '),
     });
   };
+  // Keys do what the mouse does; the values beside the chart follow the middle of what is shown.
+  const steer = ({plot}, graph) => plot.addEventListener('keydown', event => {
+    const [low, high] = graph.xAxisRange(), [first, last] = graph.xAxisExtremes();
+    const middle = (low + high) / 2, half = (high - low) / 2;
+    const keys = new Map([
+      ['+', [middle - half / 2, middle + half / 2]], ['-', [middle - 2 * half, middle + 2 * half]],
+      ['ArrowLeft', [low - half / 2, high - half / 2]],
+      ['ArrowRight', [low + half / 2, high + half / 2]], ['0', [first, last]]]);
+    if (!keys.has(event.key)) return;
+    event.preventDefault();
+    const [left, right] = keys.get(event.key), width = Math.min(right - left, last - first);
+    const from = Math.min(Math.max(left, first), last - width);
+    graph.updateOptions({dateWindow: [from, from + width]});
+    let row = 0;
+    while (row + 1 < graph.numRows() && graph.getValue(row, 0) < from + width / 2) ++row;
+    graph.setSelection(row);
+  });
   let drawn;
-  part.addEventListener('toggle', () => { if (part.open) drawn = drawn || boxes.map(draw); });
+  part.addEventListener('toggle', () => { 
+    if (part.open) drawn = drawn || boxes.map(box => {
+      const graph = draw(box);
+      steer(box, graph);
+      return graph;
+    });
+  });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () =>
     drawn && drawn.forEach((plot, i) => plot.updateOptions(colours(boxes[i].chart))));
 })();

@@ -103,4 +103,14 @@ std::vector<Point> mean_survival(const std::vector<const Result*>& runs) {
   return mean(curves);
 }
 
+std::vector<Point> given_the_ones_before(const std::vector<Point>& survival) {
+  std::vector<Point> points;
+  double before = 1;
+  for (const Point& point : survival) {
+    points.push_back({point.x, before > 0 ? point.y / before : NAN});
+    before = point.y;
+  }
+  return points;
+}
+
 }  // namespace draftlab

@@ -23,5 +23,8 @@ std::vector<Point> mean_at_common_x(const std::vector<std::vector<Point>>& curve
 // slots 1..k are all right.
 std::vector<Point> survival(const Result& run);
 std::vector<Point> mean_survival(const std::vector<const Result*>& runs);
+// Of such shares: of the blocks whose slots 1..k-1 are all right, the share whose slot k is too.
+// NaN where there is no such block.
+std::vector<Point> given_the_ones_before(const std::vector<Point>& survival);
 
 }  // namespace draftlab

@@ -1,5 +1,7 @@
 #include "reports/text/html.h"
 
+#include <algorithm>
+
 namespace draftlab {
 namespace {
 
@@ -71,35 +73,71 @@ std::string shorten(std::string_view text, size_t width) {
 }
 
 HtmlTable::HtmlTable(const std::vector<std::string>& head, size_t numbers_from)
-    : columns_(head.size()), numbers_from_(numbers_from) {
-  rows_ = "<thead><tr>";
-  for (size_t i = 0; i < head.size(); ++i) {
-    rows_ += "<th scope=\"col\"" + attribute(css_class_of(i)) + ">" + head[i] + "</th>";
-  }
-  rows_ += "</tr></thead>\n<tbody>\n";
-}
+    : head_(head), numbers_from_(numbers_from) {}
 
 std::string HtmlTable::css_class_of(size_t column) const {
   return column >= numbers_from_ ? "number" : "";
 }
 
 void HtmlTable::row(const std::vector<std::string>& cells, std::string_view css_class) {
-  rows_ += "<tr" + attribute(css_class) + ">";
-  for (size_t i = 0; i < cells.size(); ++i) {
-    rows_ += i == 0 ? "<th scope=\"row\">" : "<td" + attribute(css_class_of(i)) + ">";
-    rows_ += cells[i] + (i == 0 ? "</th>" : "</td>");
-  }
-  rows_ += "</tr>\n";
+  rows_.push_back({cells, std::string(css_class), false});
 }
 
 void HtmlTable::wide_row(const std::string& first, const std::string& rest,
                          std::string_view css_class) {
-  rows_ += "<tr" + attribute(css_class) + "><th scope=\"row\">" + first + "</th><td colspan=\"" +
-           std::to_string(columns_ - 1) + "\">" + rest + "</td></tr>\n";
+  rows_.push_back({{first, rest}, std::string(css_class), true});
+}
+
+bool HtmlTable::is_constant(size_t column) const {
+  const Row* first = nullptr;
+  size_t equal = 0;
+  for (const Row& row : rows_) {
+    if (row.wide) continue;
+    if (first == nullptr) first = &row;
+    if (row.cells.at(column) != first->cells.at(column)) return false;
+    ++equal;
+  }
+  return equal > 1;
 }
 
 std::string HtmlTable::html() const {
-  return "<div class=\"table\"><table>" + rows_ + "</tbody></table></div>\n";
+  std::vector<size_t> columns(head_.size());
+  for (size_t i = 0; i < columns.size(); ++i) columns[i] = i;
+  return html(columns);
+}
+
+std::string HtmlTable::html_without_constants() const {
+  const auto row = std::ranges::find(rows_, false, &Row::wide);
+  std::vector<size_t> columns;
+  std::string constants;
+  for (size_t i = 0; i < head_.size(); ++i) {
+    if (i == 0 || !is_constant(i)) {
+      columns.push_back(i);
+    } else {
+      constants +=
+          (constants.empty() ? "In every row: " : "; ") + head_[i] + " " + row->cells.at(i);
+    }
+  }
+  return html(columns) + (constants.empty() ? "" : paragraph(constants + ".", "note"));
+}
+
+std::string HtmlTable::html(const std::vector<size_t>& columns) const {
+  std::string text = "<div class=\"table\"><table><thead><tr>";
+  for (const size_t i : columns)
+    text += "<th scope=\"col\"" + attribute(css_class_of(i)) + ">" + head_[i] + "</th>";
+  text += "</tr></thead>\n<tbody>\n";
+  for (const Row& row : rows_) {
+    text += "<tr" + attribute(row.css_class) + "><th scope=\"row\">" + row.cells[0] + "</th>";
+    if (row.wide) {
+      text +=
+          "<td colspan=\"" + std::to_string(columns.size() - 1) + "\">" + row.cells[1] + "</td>";
+    } else {
+      for (const size_t i : columns)
+        if (i > 0) text += "<td" + attribute(css_class_of(i)) + ">" + row.cells.at(i) + "</td>";
+    }
+    text += "</tr>\n";
+  }
+  return text + "</tbody></table></div>\n";
 }
 
 std::string paragraph(const std::string& html, std::string_view css_class) {

@@ -26,12 +26,24 @@ class HtmlTable {
   // A header cell and one cell over all other columns.
   void wide_row(const std::string& first, const std::string& rest, std::string_view css_class = "");
   std::string html() const;
+  // The same without the columns, from the second on, that say the same in each of several rows:
+  // what they say stands once below.
+  std::string html_without_constants() const;
 
  private:
-  std::string css_class_of(size_t column) const;
+  struct Row {
+    std::vector<std::string> cells;  // two in a wide row
+    std::string css_class;
+    bool wide;
+  };
 
-  size_t columns_, numbers_from_;
-  std::string rows_;
+  std::string html(const std::vector<size_t>& columns) const;
+  std::string css_class_of(size_t column) const;
+  bool is_constant(size_t column) const;
+
+  std::vector<std::string> head_;
+  size_t numbers_from_;
+  std::vector<Row> rows_;
 };
 
 std::string paragraph(const std::string& html, std::string_view css_class = "");

@@ -6,6 +6,7 @@ namespace draftlab {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Escape, LeavesNoMarkupNoQuoteAndNoControlCharacter) {
   EXPECT_EQ(escape("</script><b>\"a\" & 'b'"),
@@ -41,6 +42,19 @@ TEST(HtmlTable, MarksHeadersAndNumbers) {
   EXPECT_THAT(table.html(), HasSubstr("<th scope=\"row\">Muon</th><td class=\"number\">1.5</td>"));
   EXPECT_THAT(table.html(),
               HasSubstr("<th scope=\"row\">AdamW</th><td colspan=\"1\">nothing</td>"));
+}
+
+TEST(HtmlTable, SaysAColumnThatIsConstantOnceBelow) {
+  HtmlTable table({"arm", "seeds", "loss"});
+  table.row({"AdamW", "5", "1.5"});
+  EXPECT_EQ(table.html_without_constants(), table.html());  // one row has no constants
+  table.wide_row("boom", "nothing");
+  table.row({"Muon", "5", "1.4"});
+  const std::string html = table.html_without_constants();
+  EXPECT_THAT(html, HasSubstr("<p class=\"note\">In every row: seeds 5.</p>"));
+  EXPECT_THAT(html, HasSubstr("<th scope=\"row\">Muon</th><td class=\"number\">1.4</td></tr>"));
+  EXPECT_THAT(html, HasSubstr("<td colspan=\"1\">nothing</td>"));
+  EXPECT_THAT(html, Not(HasSubstr("seeds</th>")));
 }
 
 }  // namespace
