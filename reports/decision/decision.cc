@@ -79,7 +79,8 @@ void tell_disagreement(std::vector<Pillar>& pillars) {
 
 }  // namespace
 
-Decision conclude(std::vector<Pillar> pillars, const DecisionContext& context) {
+Decision conclude(std::vector<Pillar> pillars, const DecisionContext& context,
+                  const std::optional<Pillar>& behind) {
   Decision decision;
   decision.pillars = std::move(pillars);
   tell_disagreement(decision.pillars);
@@ -91,6 +92,7 @@ Decision conclude(std::vector<Pillar> pillars, const DecisionContext& context) {
   decision.weakest =
       std::ranges::min_element(decision.pillars, {}, strength) - decision.pillars.begin();
   decision.choices.push_back(choice_from("start with it", {all[0], all[2], all[3]}));
+  if (behind) all[0] = &*behind;
   decision.choices.push_back(choice_from("switch now", all));
   const Decision::Choice& change = decision.choices.back();
   Decision::Choice stay{"stay", Verdict::kUndecided, "a switch is " + change.reason};
@@ -104,9 +106,14 @@ Decision conclude(std::vector<Pillar> pillars, const DecisionContext& context) {
 
 Decision decide(const std::vector<Study>& studies, const DecisionContext& context) {
   const std::vector<KindPair> pairs = kind_pairs(studies, context.current, context.candidate);
-  return conclude({bottleneck_pillar(pairs, context), switch_pillar(studies, context),
+  Pillar change = switch_pillar(studies, context);
+  PillarNumber batches{kStepsBehindSwitch, NAN};
+  for (const PillarNumber& number : change.numbers) {
+    if (number.what == kStepsBehindSwitch) batches = number;
+  }
+  return conclude({bottleneck_pillar(pairs, context), std::move(change),
                    architecture_pillar(pairs, context), returns_pillar(pairs, context)},
-                  context);
+                  context, bottleneck_behind_switch(pairs, batches, context));
 }
 
 std::vector<std::pair<std::string, std::string>> context_facts(const DecisionContext& context) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,10 @@ struct Decision {
 
 // REQUIRES: there is a study.
 Decision decide(const std::vector<Study>& studies, const DecisionContext& context);
-// What follows from the pillars (bottleneck, switch cost, architecture, diminishing returns).
-Decision conclude(std::vector<Pillar> pillars, const DecisionContext& context);
+// What follows from the pillars (bottleneck, switch cost, architecture, diminishing returns). For
+// "switch now" the bottleneck `behind` the switch counts in place of that from the start.
+Decision conclude(std::vector<Pillar> pillars, const DecisionContext& context,
+                  const std::optional<Pillar>& behind = {});
 
 // Where the run stands, by the context: pairs of what and how much.
 std::vector<std::pair<std::string, std::string>> context_facts(const DecisionContext& context);

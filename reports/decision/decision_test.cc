@@ -202,6 +202,42 @@ TEST(SwitchPillar, FollowsTheFinalDifference) {
   EXPECT_THAT(unsure.reason, HasSubstr("would show 8 times in 10"));
 }
 
+// A' is at 3.5 after 30 steps, 10 behind the switch; B in half of them, whatever runs from the
+// start would do.
+TEST(SwitchPillar, CountsStepsToTheTargetFromTheSwitchOn) {
+  const StartConfig transfer;
+  const auto ratio = [&](std::vector<double> changed, double target) {
+    std::vector<Result> results;
+    for (int64_t seed = 1; seed <= 3; ++seed) {
+      results.push_back(synthetic_run({"A", kAdamW}, seed, {6, 5, 4, 3.5, 3}));
+      results.push_back(
+          synthetic_run({"A'", kAdamW, {{20, "", transfer}}}, seed, {6, 5, 4, 3.5, 3}));
+      results.push_back(synthetic_run({"B", kAdamW, {{20, kMuon, transfer}}}, seed, changed));
+    }
+    std::vector<Study> studies;
+    studies.push_back(study_of(std::move(results), target));
+    const Pillar pillar = switch_pillar(studies, story());
+    const auto found = std::ranges::find_if(pillar.numbers, [](const PillarNumber& number) {
+      return number.what == kStepsBehindSwitch;
+    });
+    return found == pillar.numbers.end() ? -1 : found->value;
+  };
+  EXPECT_NEAR(ratio({6, 5, 4, 3, 2.5}, 3.5), 0.5, 1e-12);
+  EXPECT_TRUE(std::isnan(ratio({6, 5, 4, 4, 3.9}, 3.5))) << "B never arrives";
+  EXPECT_TRUE(std::isnan(ratio({6, 5, 4, 3, 2.5}, 4.5))) << "both were there before";
+}
+
+TEST(Decision, ASwitchNowRestsOnTheStepsBehindItAndNotOnThoseFromTheStart) {
+  std::vector<Pillar> pillars(4);
+  for (Pillar& pillar : pillars) pillar.verdict = Verdict::kFor;
+  Pillar behind;
+  behind.name = "bottleneck behind the switch";
+  const Decision decision = conclude(pillars, story(), behind);
+  EXPECT_EQ(decision.choices[0].verdict, Verdict::kFor);
+  EXPECT_EQ(decision.choices[1].verdict, Verdict::kUndecided);
+  EXPECT_EQ(decision.choices[1].reason, "undecided: bottleneck behind the switch");
+}
+
 TEST(SwitchPillar, IsOpenWhereTheLossSaysTheOpposite) {
   const Pillar pillar = switching(2.5, 0.01, true, 0, [](const Result&) { return 3.5; });
   EXPECT_EQ(pillar.verdict, Verdict::kUndecided);
@@ -464,8 +500,9 @@ TEST(Decision, SaysWhereTwoPillarsExcludeEachOther) {
     return conclude(pillars, story()).pillars[3].limits;
   };
   EXPECT_THAT(limits(0.5, 2), IsEmpty());
-  EXPECT_THAT(limits(0.36, 2), Contains(AllOf(HasSubstr("0.36 (0.31 to 0.41) times the steps"),
-                                              HasSubstr("0.5 (0.455 to 0.556) times by annealed"))));
+  EXPECT_THAT(limits(0.36, 2),
+              Contains(AllOf(HasSubstr("0.36 (0.31 to 0.41) times the steps"),
+                             HasSubstr("0.5 (0.455 to 0.556) times by annealed"))));
 }
 
 TEST(Decision, TheThreeVerdictsFollowFromThePillars) {

@@ -60,12 +60,18 @@ void decide_by(const Judgement& judgement, Pillar& pillar);
 
 // What the bottleneck's number of steps is called, for who compares it.
 inline const std::string kStepsToTarget = "steps to the target, ratio";
+// The switch's: steps from the switch to the target, over those of the run that went on.
+inline const std::string kStepsBehindSwitch = "steps to the target behind the switch, ratio";
 
 // "1.32 (1.2 to 1.5)"
 std::string number_phrase(const PillarNumber& number);
 
 // The four pillars; pure functions of the studies and the context.
 Pillar bottleneck_pillar(const std::vector<KindPair>& pairs, const DecisionContext& context);
+// The same question for a run that changes now: by the steps that are left behind the switch, which
+// runs from the start say nothing of. `batches`: kStepsBehindSwitch of the switch pillar.
+Pillar bottleneck_behind_switch(const std::vector<KindPair>& pairs, const PillarNumber& batches,
+                                const DecisionContext& context);
 Pillar switch_pillar(const std::vector<Study>& studies, const DecisionContext& context);
 Pillar architecture_pillar(const std::vector<KindPair>& pairs, const DecisionContext& context);
 Pillar returns_pillar(const std::vector<KindPair>& pairs, const DecisionContext& context);

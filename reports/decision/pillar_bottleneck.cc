@@ -233,4 +233,35 @@ Pillar bottleneck_pillar(const std::vector<KindPair>& pairs, const DecisionConte
   return pillar;
 }
 
+Pillar bottleneck_behind_switch(const std::vector<KindPair>& pairs, const PillarNumber& batches,
+                                const DecisionContext& context) {
+  Pillar pillar;
+  pillar.name = "bottleneck behind the switch";
+  pillar.numbers = {batches};
+  const KindPair* pair = longest(pairs);
+  if (std::isnan(batches.value) || std::isnan(batches.low)) {
+    pillar.reason = "No switch was measured whose runs reach the target behind it in every seed.";
+    return pillar;
+  }
+  if (pair == nullptr && !context.step_ratio) {
+    pillar.reason = "How long a step takes with either optimizer was not measured.";
+    return pillar;
+  }
+  const PillarNumber step =
+      context.step_ratio
+          ? PillarNumber{"seconds of a step, ratio, from the context", context.step_ratio->value,
+                         context.step_ratio->low, context.step_ratio->high}
+          : step_ratio(*pair);
+  if (std::isnan(step.low)) {
+    pillar.reason = "One seed gives no interval.";
+    return pillar;
+  }
+  const std::vector<Times> times = predict(context, batches, step);
+  const PillarNumber deciding = numbers_of(times.front(), batches.n, context).back();
+  pillar.numbers.push_back(deciding);
+  decide_by(judge(deciding, kThreshold, false), pillar);
+  pillar.reason = "Behind the switch it takes " + number_phrase(deciding) + " times as long.";
+  return pillar;
+}
+
 }  // namespace draftlab

@@ -127,6 +127,31 @@ void add_numbers(const Measured& measured, Pillar& pillar) {
   }
 }
 
+// Of the variant against the run that went on, counted from the switch; no number where a run was
+// there before it, or never arrives.
+PillarNumber steps_behind(const Measured& measured, const SwitchVariant& variant) {
+  PillarNumber number{kStepsBehindSwitch, std::numeric_limits<double>::quiet_NaN()};
+  const auto from = static_cast<double>(measured.of.group.place.step);
+  std::vector<double> logs;
+  for (const Result* run : variant.chosen()->finished) {
+    for (const Result* other : measured.of.group.reference()) {
+      if (!(run->seeds == other->seeds)) continue;
+      const double left = run->steps_to_target.value_or(INFINITY) - from,
+                   left_before = other->steps_to_target.value_or(INFINITY) - from;
+      if (!(left > 0 && left_before > 0) || std::isinf(left) || std::isinf(left_before))
+        return number;
+      logs.push_back(std::log(left / left_before));
+    }
+  }
+  if (logs.empty()) return number;
+  const Estimate mean = estimate(logs);
+  number.value = std::exp(mean.mean);
+  number.low = std::exp(mean.low);
+  number.high = std::exp(mean.high);
+  number.n = mean.n;
+  return number;
+}
+
 // The variant with the best final acceptance length, the earlier one where two tie.
 size_t best_variant(const Measured& measured) {
   size_t best = measured.variants.front();
@@ -193,6 +218,7 @@ Pillar switch_pillar(const std::vector<Study>& studies, const DecisionContext& c
   pillar.balances = {{number_of("final acceptance length of " + variant.name + ", difference",
                                 outcome.final_length.difference),
                       0, true}};
+  pillar.numbers.push_back(steps_behind(*measured, variant));
   Judgement judgement =
       judge_both(judge_claim(outcome.final_length, true), judge_claim(outcome.final_loss, false));
   std::string why = obstacle(*measured, variant);
