@@ -14,13 +14,15 @@ namespace {
 
 constexpr char kHelp[] =
     "usage: draftlab decide DIR... --context CONTEXT.json [--out DIR] [--json]\n\n"
-    "Whether a run in production should change its optimizer, from what the folders measured: four "
-    "pillars\n"
-    "(bottleneck, switch cost, architecture, diminishing returns), each with its numbers, rule and "
-    "verdict, and\n"
-    "what follows for starting with the other optimizer, switching now, and staying. Writes "
-    "decision.html and\n"
-    "decision.json beside the report. docs/decide.md explains CONTEXT.json and the rules.\n\n"
+    "Whether a run in production should change its optimizer, from what the folders measured: "
+    "five pillars\n"
+    "(bottleneck, time behind the switch, switch cost, architecture, diminishing returns), each "
+    "with its\n"
+    "numbers, rule and verdict, and what follows for starting with the other optimizer, "
+    "switching now,\n"
+    "and staying. Writes decision.html and decision.json beside the report. docs/decide.md "
+    "explains\n"
+    "CONTEXT.json and the rules.\n\n"
     "  draftlab decide runs/switch_study --context sweeps/decide_story.json\n"
     "  draftlab decide runs/switch_study runs/budgets --context story.json --out decisions/story\n";
 
@@ -55,6 +57,8 @@ void print_decision(const Decision& decision, const DecisionContext& context) {
   for (const auto& [what, text] : context_facts(context))
     std::cout << wrapped("  " + padded(what, 14), printable(text), kWidth);
   std::cout << "\n" << wrapped("", printable(decision.recommendation), kWidth);
+  for (const std::string& each : decision.disagreements)
+    std::cout << wrapped("", printable(each), kWidth);
   std::cout << "weakest pillar: " << decision.pillars[decision.weakest].name << "\n";
   for (const Decision::Choice& choice : decision.choices) {
     std::cout << wrapped("  " + padded(choice.name, 14) + padded(to_text(choice.verdict), 10),

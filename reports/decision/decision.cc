@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "base/number_text.h"
+#include "reports/decision/kind_pair.h"
 #include "reports/pipeline/pipeline_findings.h"
 #include "reports/text/words.h"
 
@@ -48,52 +50,30 @@ std::string recommendation(const Decision& decision, const DecisionContext& cont
   return text + "; with what to start the next one is open (" + start.reason + ").";
 }
 
-// How much less data the candidate needs is measured twice: by steps to one target, read in the
-// middle of a schedule, and by the ends of annealed budgets. Where the two exclude each other, both
-// pillars say so.
-void tell_disagreement(std::vector<Pillar>& pillars) {
-  Pillar &bottleneck = pillars[0], &returns = pillars[3];
-  const auto steps = std::ranges::find_if(
-      bottleneck.numbers, [](const PillarNumber& number) { return number.what == kStepsToTarget; });
-  const PillarNumber* ends = nullptr;  // of the largest budget, by the deciding measure
-  for (const PillarNumber& number : returns.numbers) {
-    if (number.what.starts_with("data efficiency by acceptance length")) ends = &number;
-  }
-  if (steps == bottleneck.numbers.end() || ends == nullptr) return;
-  // As much data as the current optimizer needs `ends` times is what the candidate needs once.
-  const double low = 1 / ends->high, high = 1 / ends->low;
-  if (!(steps->high < low || high < steps->low)) return;
-  const std::string text = "Two measurements of how much less data " +
-                           std::string(
-                               "the candidate needs exclude each "
-                               "other: ") +
-                           number_phrase(*steps) +
-                           " times the steps to one target in the middle of a "
-                           "schedule, and " +
-                           short_number(1 / ends->value) + " (" + short_number(low) + " to " +
-                           short_number(high) +
-                           ") times by annealed ends. The annealed one is the better guide.";
-  bottleneck.limits.push_back(text);
-  returns.limits.push_back(text);
-}
-
 }  // namespace
 
-Decision conclude(std::vector<Pillar> pillars, const DecisionContext& context,
-                  const std::optional<Pillar>& behind) {
+Decision conclude(std::vector<Pillar> pillars, const DecisionContext& context) {
   Decision decision;
   decision.pillars = std::move(pillars);
-  tell_disagreement(decision.pillars);
   std::vector<const Pillar*> all;
   for (const Pillar& pillar : decision.pillars) all.push_back(&pillar);
+  for (const Pillar* a : all) {
+    for (const Pillar* b : all) {
+      if (a >= b || !a->steps || !b->steps) continue;
+      if (a->steps->low <= b->steps->high && b->steps->low <= a->steps->high) continue;
+      decision.disagreements.push_back(
+          "Two pillars disagree about how many steps " + context.candidate + " needs: " + a->name +
+          " measures " + number_phrase(*a->steps) + " (" + a->steps->what + "), " + b->name + " " +
+          number_phrase(*b->steps) + " (" + b->steps->what + ").");
+    }
+  }
   const auto strength = [](const Pillar& pillar) {
     return std::isnan(pillar.margin) ? -1 : pillar.margin;
   };
   decision.weakest =
       std::ranges::min_element(decision.pillars, {}, strength) - decision.pillars.begin();
-  decision.choices.push_back(choice_from("start with it", {all[0], all[2], all[3]}));
-  if (behind) all[0] = &*behind;
-  decision.choices.push_back(choice_from("switch now", all));
+  decision.choices.push_back(choice_from("start with it", {all[0], all[3], all[4]}));
+  decision.choices.push_back(choice_from("switch now", {all[1], all[2], all[3], all[4]}));
   const Decision::Choice& change = decision.choices.back();
   Decision::Choice stay{"stay", Verdict::kUndecided, "a switch is " + change.reason};
   if (change.verdict == Verdict::kFor) stay = {"stay", Verdict::kAgainst, "a switch is better"};
@@ -104,16 +84,44 @@ Decision conclude(std::vector<Pillar> pillars, const DecisionContext& context,
   return decision;
 }
 
-Decision decide(const std::vector<Study>& studies, const DecisionContext& context) {
-  const std::vector<KindPair> pairs = kind_pairs(studies, context.current, context.candidate);
-  Pillar change = switch_pillar(studies, context);
-  PillarNumber batches{kStepsBehindSwitch, NAN};
-  for (const PillarNumber& number : change.numbers) {
-    if (number.what == kStepsBehindSwitch) batches = number;
+namespace {
+
+// Every folder that the context names is one of those that were given, and one only.
+void require_folders(const std::vector<Study>& studies, const DecisionContext& context) {
+  std::vector<std::string> given;
+  for (const Study& study : studies) given.push_back(folder_name(study));
+  for (const auto& [pillar, folders] : context.evidence) {
+    for (const std::string& folder : folders) {
+      const auto found = std::ranges::count(given, folder);
+      if (found == 1) continue;
+      throw Error("\"evidence\" of the context, \"" + pillar + "\"",
+                  "names the folder \"" + folder + "\", which " +
+                      (found == 0 ? "was not given; given are " + joined(given)
+                                  : "several of the given are called; rename one"));
+    }
   }
-  return conclude({bottleneck_pillar(pairs, context), std::move(change),
-                   architecture_pillar(pairs, context), returns_pillar(pairs, context)},
-                  context, bottleneck_behind_switch(pairs, batches, context));
+}
+
+}  // namespace
+
+Decision decide(const std::vector<Study>& studies, const DecisionContext& context) {
+  require_folders(studies, context);
+  const auto pairs = [&](const char* pillar) {
+    return kind_pairs(studies, context.current, context.candidate, context.folders_of(pillar));
+  };
+  const std::vector<KindPair> of_time = pairs("bottleneck");
+  const Pillar returns = returns_pillar(pairs("diminishing returns"), context);
+  const Pillar bottleneck = bottleneck_pillar(of_time, context, returns.steps);
+  const std::optional<PillarNumber> steps = returns.steps ? returns.steps : bottleneck.steps;
+  Decision decision = conclude(
+      {bottleneck, behind_switch_pillar(studies, of_time, context), switch_pillar(studies, context),
+       architecture_pillar(pairs("architecture"), context), returns},
+      context);
+  if (!bottleneck.balances.empty() && steps) {
+    decision.what_if = what_if(context, *steps);
+    decision.turning_step_ratio = turning_step_ratio(context, *steps);
+  }
+  return decision;
 }
 
 std::vector<std::pair<std::string, std::string>> context_facts(const DecisionContext& context) {

@@ -186,7 +186,25 @@ void fit_tokens(const std::string& where, DecisionContext& context) {
                                                "{\"low\", \"value\", \"high\"}");
 }
 
+void parse_evidence(const Json& json, const std::string& where, DecisionContext& context) {
+  Fields fields(json, where);
+  for (const char* pillar : {"bottleneck", "time behind the switch", "switch cost", "architecture",
+                             "diminishing returns"}) {
+    if (!fields.has(pillar)) continue;
+    context.evidence[pillar] = fields.texts(pillar);
+    if (context.evidence[pillar].empty())
+      throw Error(fields.where(pillar), "names no folder; leave it out, or name one");
+  }
+  fields.finish();
+}
+
 }  // namespace
+
+const std::vector<std::string>& DecisionContext::folders_of(const std::string& pillar) const {
+  static const std::vector<std::string> kNone;
+  const auto found = evidence.find(pillar);
+  return found == evidence.end() ? kNone : found->second;
+}
 
 PipelineInterval DecisionContext::tokens() const {
   const auto steps = static_cast<double>(place.steps);
@@ -225,6 +243,8 @@ DecisionContext parse_decision_context(const Json& json, const std::string& orig
   parse_drafter(fields.any("drafter"), fields.where("drafter"), context);
   parse_run(fields.any("run"), fields.where("run"), context);
   parse_pipeline(fields.any("pipeline"), fields.where("pipeline"), context);
+  if (fields.has("evidence"))
+    parse_evidence(fields.any("evidence"), fields.where("evidence"), context);
   fields.finish();
   fit_tokens(fields.where("run"), context);
   return context;

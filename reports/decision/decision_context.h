@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,11 @@ struct DecisionContext {
 
   // One optimizer, the current one: its batches to the target are those that are left.
   PipelineSpec pipeline;
+
+  // Folders that a pillar takes its runs from, by its name; a pillar without any chooses one folder
+  // itself, and none takes runs of several that are not named.
+  std::map<std::string, std::vector<std::string>> evidence;
+  const std::vector<std::string>& folders_of(const std::string& pillar) const;
 
   std::string reading;  // how the facts are read, where they can be read in several ways; or ""
 

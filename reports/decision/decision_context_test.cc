@@ -107,5 +107,18 @@ TEST(DecisionContext, NamesEveryMistake) {
   }
 }
 
+TEST(DecisionContext, EvidenceNamesPillarsAndTheirFolders) {
+  const auto with = [](const char* evidence) {
+    Json json = read_json(std::string(DRAFTLAB_SOURCE_DIR) + "/sweeps/decide_story.json");
+    json.as_object()["evidence"] = parse_json(evidence, "test");
+    return parse_decision_context(json, "story");
+  };
+  const DecisionContext context = with(R"({"architecture": ["layers"]})");
+  EXPECT_THAT(context.folders_of("architecture"), ::testing::ElementsAre("layers"));
+  EXPECT_TRUE(context.folders_of("bottleneck").empty());
+  EXPECT_ANY_THROW(with(R"({"architecture": []})"));
+  EXPECT_ANY_THROW(with(R"({"layers": ["layers"]})"));
+}
+
 }  // namespace
 }  // namespace draftlab

@@ -2,9 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "reports/checks/fairness.h"
+#include "reports/decision/kind_pair.h"
 #include "source_dir.h"
 #include "testing/synthetic_switch.h"
 
@@ -83,6 +86,41 @@ void accept_as_with(std::vector<Result>& results, double (*loss)(const Result&),
     r.held_out.back().acceptance_length = length;
     r.held_out.back().prefix_share.assign(7, (length - 1) / 7);
   }
+}
+
+double law(double tokens) { return 60 / std::sqrt(tokens) + 2; }
+
+// The current optimizer's ends follow a law; the candidate's are those of `ratio` times the tokens.
+std::vector<Study> budgets(const std::vector<double>& ratios, double scatter = 1e-4,
+                           double (*accepted)(const Result&) = nullptr) {
+  std::vector<Result> results;
+  int64_t steps = 40;
+  for (const double ratio : ratios) {
+    const double tokens = 100 * static_cast<double>(steps);
+    SyntheticPath path{.arm = std::to_string(steps), .optimizer = "", .training = {.steps = steps}};
+    add_pair(results, path, law(tokens), law(ratio * tokens), scatter);
+    steps *= 2;
+  }
+  for (Result& r : results) {
+    // The current optimizer scatters as little, so that its law can be judged by it.
+    if (r.optimizer.kind != "adamw") continue;
+    const double end = law(100 * static_cast<double>(r.steps)) + noise(r.seeds.data, 1e-4);
+    r.held_out.back().loss = end;
+    r.held_out.back().acceptance_length = 10 - end;
+    r.held_out.back().prefix_share.assign(7, (9 - end) / 7);
+  }
+  if (accepted != nullptr) accept_as_with(results, accepted, 1e-4);
+  std::vector<Study> studies;
+  studies.push_back(study_of(std::move(results)));
+  return studies;
+}
+
+Pillar pillar_of(const std::string& name, Verdict verdict, double margin) {
+  Pillar pillar;
+  pillar.name = name;
+  pillar.verdict = verdict;
+  pillar.margin = margin;
+  return pillar;
 }
 
 Pillar bottleneck(double muon, double step_ratio, double scatter = 0.01, int64_t seeds = 3) {
@@ -170,6 +208,57 @@ TEST(Bottleneck, RatiosAreOfRunsWithEqualSeeds) {
   EXPECT_EQ(bottleneck(0.5, 1).numbers.at(0).n, 3);
 }
 
+// Half of the steps to the target, 0.8 of them to the highest level.
+std::vector<Study> early_lead() {
+  std::vector<Result> results;
+  for (int64_t seed = 1; seed <= 3; ++seed) {
+    const double s = noise(seed, 1e-3);
+    results.push_back(synthetic_run({"AdamW", kAdamW}, seed, {6, 5, 4 + s, 3, 2}));
+    results.push_back(synthetic_run({"Muon", kMuon}, seed, {6, 4 + s, 3.5, 2.75, 1.9}));
+  }
+  std::vector<Study> studies;
+  studies.push_back(study_of(std::move(results), 4.01));
+  return studies;
+}
+
+TEST(Bottleneck, TakesTheHighestLevelThatBothReachAndTellsTheOthers) {
+  const std::vector<Study> studies = early_lead();
+  const Pillar pillar = bottleneck_pillar(kind_pairs(studies, "adamw", "muon"), story());
+  // Muon comes to 3 between steps 20 (3.5) and 30 (2.75), AdamW at step 30.
+  const double highest = (20 + 10 * 0.5 / 0.75) / 30;
+  EXPECT_NEAR(pillar.numbers.at(0).value, highest, 1e-3) << pillar.numbers.at(0).what;
+  EXPECT_THAT(pillar.numbers,
+              Contains(AllOf(Field(&PillarNumber::what, HasSubstr("loss 4.01")),
+                             Field(&PillarNumber::value, ::testing::DoubleNear(0.5, 5e-3)))));
+  EXPECT_THAT(pillar.limits, Contains(HasSubstr("mid-schedule")));
+}
+
+TEST(Bottleneck, TakesStepsFromAnnealedEndsWhereThereAreSome) {
+  const std::vector<Study> studies = budgets({2, 2, 2});
+  const DecisionContext context = story();
+  const Decision decision = decide(studies, context);
+  const Pillar &time = decision.pillars.front(), &returns = decision.pillars.back();
+  ASSERT_TRUE(returns.steps);
+  EXPECT_NEAR(returns.steps->value, 0.5, 0.01);
+  EXPECT_EQ(time.numbers.at(0).value, returns.steps->value);
+  EXPECT_THAT(time.limits, Not(Contains(HasSubstr("mid-schedule"))));
+}
+
+TEST(Decision, SaysWherePillarsDisagreeAboutOneQuantity) {
+  const auto disagreements = [](double low, double high) {
+    Pillar curve = pillar_of("bottleneck", Verdict::kFor, 2);
+    curve.steps = {"by curves", 0.36, 0.3, 0.42, 3};
+    Pillar ends = pillar_of("diminishing returns", Verdict::kFor, 2);
+    ends.steps = {"by ends", 0.5, low, high, 3};
+    const Pillar other = pillar_of("other", Verdict::kFor, 2);
+    return conclude({curve, other, other, other, ends}, story()).disagreements;
+  };
+  EXPECT_THAT(disagreements(0.43, 0.6),
+              ::testing::ElementsAre(AllOf(HasSubstr("bottleneck measures 0.36"),
+                                           HasSubstr("diminishing returns 0.5"))));
+  EXPECT_THAT(disagreements(0.42, 0.6), IsEmpty());
+}
+
 TEST(Bottleneck, SaysThatATargetWasNotReached) {
   const Pillar pillar = bottleneck(4, 1);
   EXPECT_EQ(pillar.verdict, Verdict::kUndecided);
@@ -202,40 +291,39 @@ TEST(SwitchPillar, FollowsTheFinalDifference) {
   EXPECT_THAT(unsure.reason, HasSubstr("would show 8 times in 10"));
 }
 
-// A' is at 3.5 after 30 steps, 10 behind the switch; B in half of them, whatever runs from the
-// start would do.
-TEST(SwitchPillar, CountsStepsToTheTargetFromTheSwitchOn) {
+// From step 20 on: the run that went on is at 3.25 after 15 steps, the one that changed after
+// 5 steps, and it was behind the level before.
+TEST(TimeBehindTheSwitch, CountsStepsFromTheSwitchOn) {
   const StartConfig transfer;
-  const auto ratio = [&](std::vector<double> changed, double target) {
+  const auto pillar_of_ends = [&](const std::vector<double>& changed) {
     std::vector<Result> results;
     for (int64_t seed = 1; seed <= 3; ++seed) {
-      results.push_back(synthetic_run({"A", kAdamW}, seed, {6, 5, 4, 3.5, 3}));
-      results.push_back(
-          synthetic_run({"A'", kAdamW, {{20, "", transfer}}}, seed, {6, 5, 4, 3.5, 3}));
+      const double s = noise(seed, 1e-3);
+      const std::vector<double> stayed = {6, 5, 4, 3.5 + s, 3};
+      results.push_back(synthetic_run({"A", kAdamW}, seed, stayed));
+      results.push_back(synthetic_run({"A'", kAdamW, {{20, "", transfer}}}, seed, stayed));
       results.push_back(synthetic_run({"B", kAdamW, {{20, kMuon, transfer}}}, seed, changed));
     }
     std::vector<Study> studies;
-    studies.push_back(study_of(std::move(results), target));
-    const Pillar pillar = switch_pillar(studies, story());
-    const auto found = std::ranges::find_if(pillar.numbers, [](const PillarNumber& number) {
-      return number.what == kStepsBehindSwitch;
-    });
-    return found == pillar.numbers.end() ? -1 : found->value;
+    studies.push_back(study_of(std::move(results), 3.6));
+    DecisionContext context = story();
+    context.step_ratio = {1, 1, 1};
+    return behind_switch_pillar(studies, {}, context);
   };
-  EXPECT_NEAR(ratio({6, 5, 4, 3, 2.5}, 3.5), 0.5, 1e-12);
-  EXPECT_TRUE(std::isnan(ratio({6, 5, 4, 4, 3.9}, 3.5))) << "B never arrives";
-  EXPECT_TRUE(std::isnan(ratio({6, 5, 4, 3, 2.5}, 4.5))) << "both were there before";
+  const Pillar sooner = pillar_of_ends({6, 5, 4, 3, 2});
+  EXPECT_EQ(sooner.verdict, Verdict::kFor) << sooner.reason;
+  EXPECT_NEAR(sooner.numbers.at(0).value, 0.5, 0.01) << sooner.numbers.at(0).what;
+  const Pillar later = pillar_of_ends({6, 5, 4, 3.75, 3.3});
+  EXPECT_EQ(later.verdict, Verdict::kUndecided) << "it does not come to the target twice";
+  EXPECT_EQ(pillar_of_ends({6, 5, 4, 3.58, 3.4}).verdict, Verdict::kAgainst);
 }
 
-TEST(Decision, ASwitchNowRestsOnTheStepsBehindItAndNotOnThoseFromTheStart) {
-  std::vector<Pillar> pillars(4);
-  for (Pillar& pillar : pillars) pillar.verdict = Verdict::kFor;
-  Pillar behind;
-  behind.name = "bottleneck behind the switch";
-  const Decision decision = conclude(pillars, story(), behind);
-  EXPECT_EQ(decision.choices[0].verdict, Verdict::kFor);
-  EXPECT_EQ(decision.choices[1].verdict, Verdict::kUndecided);
-  EXPECT_EQ(decision.choices[1].reason, "undecided: bottleneck behind the switch");
+TEST(TimeBehindTheSwitch, IsOpenWithoutASwitch) {
+  const std::vector<Study> studies = early_lead();
+  const Pillar pillar =
+      behind_switch_pillar(studies, kind_pairs(studies, "adamw", "muon"), story());
+  EXPECT_EQ(pillar.verdict, Verdict::kUndecided);
+  EXPECT_THAT(pillar.reason, HasSubstr("No folder holds finished runs that change"));
 }
 
 TEST(SwitchPillar, IsOpenWhereTheLossSaysTheOpposite) {
@@ -360,33 +448,6 @@ TEST(Architecture, ArmsThatGiveOneKindOfLayerToTheCandidateTellAboutThatKind) {
   EXPECT_EQ(verdict(3.5, 2.6), Verdict::kAgainst);
 }
 
-double law(double tokens) { return 60 / std::sqrt(tokens) + 2; }
-
-// The current optimizer's ends follow a law; the candidate's are those of `ratio` times the tokens.
-std::vector<Study> budgets(const std::vector<double>& ratios, double scatter = 1e-4,
-                           double (*accepted)(const Result&) = nullptr) {
-  std::vector<Result> results;
-  int64_t steps = 40;
-  for (const double ratio : ratios) {
-    const double tokens = 100 * static_cast<double>(steps);
-    SyntheticPath path{.arm = std::to_string(steps), .optimizer = "", .training = {.steps = steps}};
-    add_pair(results, path, law(tokens), law(ratio * tokens), scatter);
-    steps *= 2;
-  }
-  for (Result& r : results) {
-    // The current optimizer scatters as little, so that its law can be judged by it.
-    if (r.optimizer.kind != "adamw") continue;
-    const double end = law(100 * static_cast<double>(r.steps)) + noise(r.seeds.data, 1e-4);
-    r.held_out.back().loss = end;
-    r.held_out.back().acceptance_length = 10 - end;
-    r.held_out.back().prefix_share.assign(7, (9 - end) / 7);
-  }
-  if (accepted != nullptr) accept_as_with(results, accepted, 1e-4);
-  std::vector<Study> studies;
-  studies.push_back(study_of(std::move(results)));
-  return studies;
-}
-
 // Production lies beyond the budgets by either measure: these drafters have 60 parameters.
 DecisionContext far_story() {
   DecisionContext context = story();
@@ -475,52 +536,38 @@ TEST(DiminishingReturns, BudgetsInOneFolderAreEachJudgedByTheirOwnChecks) {
   EXPECT_EQ(returns_pillar(kind_pairs(studies, "adamw", "muon"), story()).verdict, Verdict::kFor);
 }
 
-Pillar pillar_of(const std::string& name, Verdict verdict, double margin) {
-  Pillar pillar;
-  pillar.name = name;
-  pillar.verdict = verdict;
-  pillar.margin = margin;
-  return pillar;
-}
-
-Decision conclusion(Verdict bottleneck, Verdict change, Verdict architecture, Verdict returns) {
+Decision conclusion(Verdict bottleneck, Verdict behind, Verdict change, Verdict architecture,
+                    Verdict returns) {
   return conclude(
-      {pillar_of("bottleneck", bottleneck, 3), pillar_of("switch cost", change, 2),
-       pillar_of("architecture", architecture, NAN), pillar_of("diminishing returns", returns, 4)},
+      {pillar_of("bottleneck", bottleneck, 3), pillar_of("time behind the switch", behind, 3),
+       pillar_of("switch cost", change, 2), pillar_of("architecture", architecture, NAN),
+       pillar_of("diminishing returns", returns, 4)},
       story());
-}
-
-TEST(Decision, SaysWhereTwoPillarsExcludeEachOther) {
-  const auto limits = [](double steps, double efficiency) {
-    std::vector<Pillar> pillars(4);
-    pillars[0].numbers = {{kStepsToTarget, steps, steps - 0.05, steps + 0.05, 3}};
-    pillars[3].numbers = {{"data efficiency by acceptance length at 100 tokens", 1, 0.9, 1.1, 4},
-                          {"data efficiency by acceptance length at 800 tokens", efficiency,
-                           efficiency - 0.2, efficiency + 0.2, 4}};
-    return conclude(pillars, story()).pillars[3].limits;
-  };
-  EXPECT_THAT(limits(0.5, 2), IsEmpty());
-  EXPECT_THAT(limits(0.36, 2),
-              Contains(AllOf(HasSubstr("0.36 (0.31 to 0.41) times the steps"),
-                             HasSubstr("0.5 (0.455 to 0.556) times by annealed"))));
 }
 
 TEST(Decision, TheThreeVerdictsFollowFromThePillars) {
   const Verdict f = Verdict::kFor, a = Verdict::kAgainst, u = Verdict::kUndecided;
   const struct {
-    Verdict pillars[4], start, change, stay;
+    Verdict pillars[5], start, change, stay;
     const char* says;
   } cases[] = {
-      {{f, f, f, f}, f, f, a, "Switch this run to muon now"},
-      {{f, a, f, f}, f, a, f, "and start the next one with muon"},
-      {{f, u, f, f}, f, u, u, "no measurement decides for a switch (undecided: switch cost), and"},
-      {{a, f, f, f}, a, a, f, "do not start the next one with muon (against it: bottleneck)"},
-      {{f, f, u, f}, u, u, u, "is open (undecided: architecture)"},
-      {{f, a, f, a}, a, a, f, "switch cost and diminishing returns"},
+      {{f, f, f, f, f}, f, f, a, "Switch this run to muon now"},
+      {{f, f, a, f, f}, f, a, f, "and start the next one with muon"},
+      {{f, f, u, f, f},
+       f,
+       u,
+       u,
+       "no measurement decides for a switch (undecided: switch cost), and"},
+      {{a, a, f, f, f}, a, a, f, "do not start the next one with muon (against it: bottleneck)"},
+      {{f, f, f, u, f}, u, u, u, "is open (undecided: architecture)"},
+      {{f, f, a, f, a}, a, a, f, "switch cost and diminishing returns"},
+      // A switch asks how the rest of this run goes, a new run how a whole one does.
+      {{a, f, f, f, f}, a, f, a, "Switch this run to muon now"},
+      {{f, a, f, f, f}, f, a, f, "(a switch has against it: time behind the switch), and start"},
   };
   for (const auto& each : cases) {
-    const Decision decision =
-        conclusion(each.pillars[0], each.pillars[1], each.pillars[2], each.pillars[3]);
+    const Decision decision = conclusion(each.pillars[0], each.pillars[1], each.pillars[2],
+                                         each.pillars[3], each.pillars[4]);
     EXPECT_EQ(decision.choices[0].verdict, each.start) << each.says;
     EXPECT_EQ(decision.choices[1].verdict, each.change) << each.says;
     EXPECT_EQ(decision.choices[2].verdict, each.stay) << each.says;
@@ -533,7 +580,7 @@ TEST(Decision, EveryPillarStandsOnThePageAndInTheJson) {
   std::vector<Study> studies = budgets({2, 2, 2});
   const DecisionContext context = story();
   const Decision decision = decide(studies, context);
-  ASSERT_EQ(decision.pillars.size(), 4u);
+  ASSERT_EQ(decision.pillars.size(), 5u);
   const std::string page = decision_page(decision, context, {}, {"<folder>"});
   const std::string json = canonical(decision_json(decision, context));
   for (const Pillar& pillar : decision.pillars) {
@@ -542,6 +589,8 @@ TEST(Decision, EveryPillarStandsOnThePageAndInTheJson) {
     EXPECT_FALSE(pillar.reason.empty());
     EXPECT_EQ(pillar.settle.empty(), pillar.verdict != Verdict::kUndecided);
     EXPECT_THAT(page, HasSubstr("<h2>" + pillar.name));
+    for (const std::string& limit : pillar.limits)
+      EXPECT_THAT(page, HasSubstr("<p class=\"note\">" + limit.substr(0, 9))) << "it folds";
     EXPECT_THAT(json, HasSubstr(pillar.name));
   }
   EXPECT_THAT(page, AllOf(HasSubstr("&lt;folder&gt;"), Not(HasSubstr("<script"))));
@@ -563,6 +612,40 @@ TEST(Decision, EveryReadingOfTheFactsHasItsVerdictAndNoFolderItsMachine) {
   EXPECT_EQ(json.at("readings").at(0).at("choices").as_array().size(), 3u);
 }
 
+// Three budgets in one folder and a fourth, on its own terms, in another.
+TEST(Decision, TakesNothingFromAnotherFolderUnasked) {
+  std::vector<Study> studies = budgets({2, 2, 2});
+  std::vector<Result> fourth;
+  SyntheticPath path{.arm = "320", .optimizer = "", .training = {.steps = 320}};
+  add_pair(fourth, path, law(32000), law(2 * 32000.), 1e-4);
+  studies.push_back(study_of(std::move(fourth)));
+  studies[0].sources.push_back({RunFolder("/home/somebody/budgets"), "", {}});
+  studies[1].sources.push_back({RunFolder("/home/somebody/long/"), "", {}});
+  DecisionContext context = far_story();
+  const auto folders = [&] {
+    std::vector<std::string> names;
+    const Decision decision = decide(studies, context);
+    for (const std::string& origin : decision.pillars.back().origins)
+      names.push_back(origin.substr(0, origin.find(':')));
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+  };
+  EXPECT_THAT(folders(), ::testing::ElementsAre("budgets"));
+  context.evidence["diminishing returns"] = {"budgets", "long"};
+  EXPECT_THAT(folders(), ::testing::ElementsAre("budgets", "long"));
+  context.evidence["diminishing returns"] = {"long"};
+  EXPECT_THAT(folders(), IsEmpty()) << "one budget is no trend";
+  context.evidence["diminishing returns"] = {"short"};
+  try {
+    decide(studies, context);
+    FAIL() << "no such folder";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("\"short\", which was not given; given are budgets and long"),
+                      HasSubstr("diminishing returns")));
+  }
+}
+
 TEST(Decision, ThePageOpensWithWhatToDoAndAScaleOfEveryPillar) {
   const DecisionContext context = story();
   const std::vector<Study> studies = budgets({2, 2, 2});
@@ -572,12 +655,26 @@ TEST(Decision, ThePageOpensWithWhatToDoAndAScaleOfEveryPillar) {
   ASSERT_NE(scale, std::string::npos);
   EXPECT_LT(page.find("<h1>Stay with adamw in this run.</h1>"), scale);
   EXPECT_LT(scale, page.find("<section id=\"summary\""));
+  EXPECT_LT(scale, page.find("would settle it"));
+  EXPECT_LT(page.find("would settle it"), page.find("<section id=\"summary\""));
   const std::string drawn = page.substr(scale, page.find("</svg>", scale) - scale);
   for (const Pillar& pillar : decision.pillars) EXPECT_THAT(drawn, HasSubstr(">" + pillar.name));
   EXPECT_THAT(drawn, HasSubstr("undecided: not measured"));
-  const Pillar& returns = decision.pillars[3];
+  const Pillar& returns = decision.pillars.back();
   ASSERT_EQ(returns.balances.size(), 2u) << "in tokens, and in tokens a parameter";
   EXPECT_EQ(returns.balances[0].threshold, 1);
+}
+
+TEST(Decision, WhatIfTurnsWhereTheStepIsTooLong) {
+  const std::vector<Study> studies = budgets({2, 2, 2});
+  const DecisionContext context = story();
+  const Decision decision = decide(studies, context);
+  ASSERT_FALSE(decision.what_if.empty());
+  EXPECT_EQ(decision.what_if.front().verdict, Verdict::kFor) << "half the steps of equal length";
+  EXPECT_EQ(decision.what_if.back().verdict, Verdict::kAgainst) << "each three times as long";
+  // The drafter waits for 27 % of its time: half the steps pay for 2 / (0.24 x 3.03) times the
+  // length of a step.
+  EXPECT_NEAR(decision.turning_step_ratio, 2 / (0.24 * 3.03), 0.06);
 }
 
 TEST(Decision, SpeaksForTheCandidateThatTheContextNames) {

@@ -93,9 +93,12 @@ std::optional<KindPair> pair_of(const Study& study, const std::set<const Result*
 }  // namespace
 
 std::vector<KindPair> kind_pairs(const std::vector<Study>& studies, const std::string& current,
-                                 const std::string& candidate) {
+                                 const std::string& candidate,
+                                 const std::vector<std::string>& folders) {
   std::vector<KindPair> pairs;
   for (const Study& study : studies) {
+    if (!folders.empty() && std::ranges::find(folders, folder_name(study)) == folders.end())
+      continue;
     std::vector<PairCandidate> all;
     std::vector<std::pair<std::string, std::string>> wanted;  // key, layers of the candidate
     for (const Result& run : study.results) {

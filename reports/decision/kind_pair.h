@@ -13,8 +13,8 @@ struct KindPair {
   // Which layers the candidate's matrices are in: "" for all of the drafter; else the one type of
   // layer ("full_attention") that is its own, while all other tensors stay with AdamW.
   std::string layers;
+  std::string folder;  // folder_name of the study that it is from
   Study study;
-  std::string folder;            // which of the folders it is from, by the last part of its path
   const Arm* current = nullptr;  // into `study`
   const Arm* candidate = nullptr;
   Refusal refusal;
@@ -25,10 +25,12 @@ struct KindPair {
   const std::vector<const Result*>& candidate_runs() const { return candidate->chosen()->finished; }
 };
 
-// Of every folder and every training configuration that has both; runs with switches are no part of
-// it, nor arms whose routing is neither the usual one nor that of one type of layer.
+// Of every folder (of those named in `folders`, if any is) and every training configuration that
+// has both; runs with switches are no part of it, nor arms whose routing is neither the usual one
+// nor that of one type of layer.
 std::vector<KindPair> kind_pairs(const std::vector<Study>& studies, const std::string& current,
-                                 const std::string& candidate);
+                                 const std::string& candidate,
+                                 const std::vector<std::string>& folders = {});
 
 // The last part of the path of a study's folder; the sweep's name where it has none.
 std::string folder_name(const Study& study);

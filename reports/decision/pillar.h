@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct Pillar {
   std::string name, question;
   std::vector<Balance> balances;  // drawn on the page; empty where nothing was measured
   std::vector<PillarNumber> numbers;
+  // Steps with the candidate over those with the current optimizer to one end, where the pillar
+  // measures them itself: pillars that do must agree.
+  std::optional<PillarNumber> steps;
   std::string rule;  // with its threshold
   Verdict verdict = Verdict::kUndecided;
   std::string reason;                // why, from the numbers
@@ -58,20 +62,20 @@ Judgement judge_both(const Judgement& length, const Judgement& loss);
 // What is decided needs nothing to settle it.
 void decide_by(const Judgement& judgement, Pillar& pillar);
 
-// What the bottleneck's number of steps is called, for who compares it.
-inline const std::string kStepsToTarget = "steps to the target, ratio";
-// The switch's: steps from the switch to the target, over those of the run that went on.
-inline const std::string kStepsBehindSwitch = "steps to the target behind the switch, ratio";
-
 // "1.32 (1.2 to 1.5)"
 std::string number_phrase(const PillarNumber& number);
 
-// The four pillars; pure functions of the studies and the context.
-Pillar bottleneck_pillar(const std::vector<KindPair>& pairs, const DecisionContext& context);
-// The same question for a run that changes now: by the steps that are left behind the switch, which
-// runs from the start say nothing of. `batches`: kStepsBehindSwitch of the switch pillar.
-Pillar bottleneck_behind_switch(const std::vector<KindPair>& pairs, const PillarNumber& batches,
-                                const DecisionContext& context);
+// The pillars; pure functions of the studies and the context. Each takes what it needs from one
+// folder, unless the context names several for it ("evidence").
+
+// `annealed`: steps over steps from the ends of annealed budgets, which then count in place of
+// those that the curves tell.
+Pillar bottleneck_pillar(const std::vector<KindPair>& pairs, const DecisionContext& context,
+                         const std::optional<PillarNumber>& annealed = std::nullopt);
+// The same question for the rest of this run: steps behind the switch, of runs that changed
+// against those that went on. A step is as long as between `pairs`.
+Pillar behind_switch_pillar(const std::vector<Study>& studies, const std::vector<KindPair>& pairs,
+                            const DecisionContext& context);
 Pillar switch_pillar(const std::vector<Study>& studies, const DecisionContext& context);
 Pillar architecture_pillar(const std::vector<KindPair>& pairs, const DecisionContext& context);
 Pillar returns_pillar(const std::vector<KindPair>& pairs, const DecisionContext& context);

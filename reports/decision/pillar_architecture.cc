@@ -123,11 +123,13 @@ Pillar asked(const Production& production, const DecisionContext& context) {
 using ByType = std::map<std::string, const KindPair*>;
 
 // The first of these that has every type of production; empty where none has.
-ByType pairs_by_type(const std::vector<KindPair>& pairs, const std::vector<std::string>& wanted) {
+// Of one folder, or of all together where the context names several.
+ByType pairs_by_type(const std::vector<KindPair>& pairs, const std::vector<std::string>& wanted,
+                     bool together) {
   std::map<std::string, ByType> studies;
   for (const KindPair& pair : pairs) {
     if (const std::string type = type_of(pair); !type.empty())
-      studies[all_but_layers(pair)].emplace(type, &pair);
+      studies[(together ? "" : pair.folder + " ") + all_but_layers(pair)].emplace(type, &pair);
   }
   const auto whole = std::ranges::find_if(studies, [&](const auto& study) {
     return std::ranges::all_of(wanted,
@@ -218,7 +220,8 @@ std::string reason_text(const std::vector<KindOfLayer>& kinds, const Production&
 Pillar architecture_pillar(const std::vector<KindPair>& pairs, const DecisionContext& context) {
   const Production production = production_of(context.drafter, context.layers_in_question);
   Pillar pillar = asked(production, context);
-  const ByType found = pairs_by_type(pairs, production.types);
+  const ByType found =
+      pairs_by_type(pairs, production.types, context.folders_of("architecture").size() > 1);
   if (found.empty()) {
     tell_mixed(pairs, pillar);
     return pillar;

@@ -16,13 +16,12 @@ namespace {
 
 constexpr double kThreshold = 1;
 
-// Everything but the length of training, and what follows from it; and the folder: a budget that
-// stands in another one was tuned otherwise, and nobody asked for it here.
+// Everything but the length of training, and what follows from it.
 std::string all_but_budget(const KindPair& pair) {
   JsonObject object = conditions(pair.config());
   object["training"].as_object().erase("steps");
   object.erase("evaluation");
-  return pair.folder + "\n" + canonical(object);
+  return canonical(object);
 }
 
 double epochs_of(const SegmentConfig& config) {
@@ -30,12 +29,15 @@ double epochs_of(const SegmentConfig& config) {
          static_cast<double>(config.split.train);
 }
 
-// Annealed pairs that differ in their budget alone: the largest set of them.
-std::vector<const KindPair*> budgets_of(const std::vector<KindPair>& pairs) {
+// Annealed pairs that differ in their budget alone: the largest set of them in one folder, or in
+// all where the context names several. A budget of another folder may have been tuned otherwise.
+std::vector<const KindPair*> budgets_of(const std::vector<KindPair>& pairs,
+                                        const DecisionContext& context) {
+  const bool together = context.folders_of("diminishing returns").size() > 1;
   std::map<std::string, std::vector<const KindPair*>> sets;
   for (const KindPair& pair : pairs) {
     if (!pair.layers.empty() || pair.config().training.schedule == "constant") continue;
-    auto& set = sets[all_but_budget(pair)];
+    auto& set = sets[(together ? "" : pair.folder + " ") + all_but_budget(pair)];
     const bool known = std::ranges::any_of(set, [&](const KindPair* other) {
       return other->config().training.steps == pair.config().training.steps;
     });
@@ -119,6 +121,22 @@ void add_numbers(const ReturnsTrend& trend, const std::string& name, Pillar& pil
        trend.slope_low, trend.slope_high, budgets});
 }
 
+// Steps over steps to one end at the largest budget whose end both optimizers reach: the inverse of
+// D_eff / D there.
+std::optional<PillarNumber> annealed_steps(const ReturnsTrend& trend, const std::string& name,
+                                           const std::vector<const KindPair*>& budgets) {
+  for (size_t i = trend.points.size(); i-- > 0;) {
+    const DataEfficiency& e = trend.points[i].efficiency;
+    if (!std::isfinite(e.ratio) || !std::isfinite(e.high) || !(e.low > 0)) continue;
+    const size_t seeds =
+        std::min(budgets[i]->current_runs().size(), budgets[i]->candidate_runs().size());
+    return PillarNumber{"steps to one annealed end by " + name + ", " +
+                            counted(budgets[i]->config().training.steps, "step") + ", ratio",
+                        1 / e.ratio, 1 / e.high, 1 / e.low, static_cast<int64_t>(seeds)};
+  }
+  return std::nullopt;
+}
+
 struct Predicted {
   std::string how;  // "tokens", "tokens per parameter"
   PillarNumber number;
@@ -171,6 +189,7 @@ Judgement judge_by(Measure measure, const std::vector<const KindPair*>& budgets,
   const std::string& name = kind_of(measure).name;
   const ReturnsTrend trend = trend_of(budgets, measure);
   add_numbers(trend, name, pillar);
+  if (!pillar.steps) pillar.steps = annealed_steps(trend, name, budgets);
   pillar.reason += pillar.reason.empty() ? "" : " ";
   if (!trend.refusal.empty()) {
     pillar.reason += "By " + name + " nothing is extrapolated: " + trend.refusal + ".";
@@ -241,7 +260,7 @@ void tell_limits(const std::vector<const KindPair*>& budgets, const ProductionBu
 
 Pillar returns_pillar(const std::vector<KindPair>& pairs, const DecisionContext& context) {
   Pillar pillar = asked(context);
-  const std::vector<const KindPair*> budgets = budgets_of(pairs);
+  const std::vector<const KindPair*> budgets = budgets_of(pairs, context);
   if (budgets.size() < 3) {
     pillar.reason = "The folders hold " +
                     counted(static_cast<int64_t>(budgets.size()), "annealed budget") +

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/number_text.h"
+#include "reports/decision/nearest_switch.h"
 #include "reports/decision/pillar.h"
 #include "reports/stats/claim.h"
 #include "reports/switches/switch_study.h"
@@ -10,42 +11,6 @@
 
 namespace draftlab {
 namespace {
-
-// One switch from the current optimizer to the candidate.
-struct Measured {
-  const Study* study;
-  SwitchStudy of;
-  std::vector<size_t> variants;  // those that go to the candidate
-};
-
-std::vector<Measured> measured_switches(const std::vector<Study>& studies,
-                                        const DecisionContext& context) {
-  std::vector<Measured> all;
-  for (const Study& study : studies) {
-    for (SwitchStudy& one : switch_studies(study)) {
-      if (one.group.before.optimizer.kind != context.current) continue;
-      std::vector<size_t> variants;
-      for (size_t v = 0; v < one.group.variants.size(); ++v) {
-        const SwitchVariant& variant = one.group.variants[v];
-        if (variant.settings.front().optimizer.kind == context.candidate && variant.chosen())
-          variants.push_back(v);
-      }
-      if (!variants.empty()) all.push_back({&study, std::move(one), variants});
-    }
-  }
-  return all;
-}
-
-// Switches in the same phase of the schedule come first, then the nearest share of training.
-const Measured* nearest(const std::vector<Measured>& all, const DecisionContext& context) {
-  const auto key = [&](const Measured& one) {
-    const SwitchPlace& place = one.of.group.place;
-    return std::pair(place.in_warmup() != context.place.in_warmup(),
-                     std::abs(place.share_of_training() - context.place.share_of_training()));
-  };
-  const auto best = std::ranges::min_element(all, {}, key);
-  return best == all.end() ? nullptr : &*best;
-}
 
 std::string context_place(const DecisionContext& context) {
   std::string text = fixed(100 * context.place.share_of_training(), 1) + " % of training";
@@ -59,7 +24,7 @@ PillarNumber number_of(const std::string& what, const Estimate& d) {
 }
 
 // The checks of the variant and what it is compared with, and of nothing else.
-Refusal refusal_of(const Measured& measured, const SwitchVariant& variant) {
+Refusal refusal_of(const MeasuredSwitch& measured, const SwitchVariant& variant) {
   std::vector<const Result*> runs = variant.chosen()->finished;
   const auto& reference = measured.of.group.reference();
   runs.insert(runs.end(), reference.begin(), reference.end());
@@ -111,7 +76,7 @@ std::string distance_text(const SwitchPlace& place, const DecisionContext& conte
          context_place(context) + ".";
 }
 
-void add_numbers(const Measured& measured, Pillar& pillar) {
+void add_numbers(const MeasuredSwitch& measured, Pillar& pillar) {
   const SwitchGroup& group = measured.of.group;
   for (const size_t v : measured.variants) {
     const SwitchOutcome& outcome = measured.of.outcomes[v];
@@ -127,44 +92,8 @@ void add_numbers(const Measured& measured, Pillar& pillar) {
   }
 }
 
-// Of the variant against the run that went on, counted from the switch; no number where a run was
-// there before it, or never arrives.
-PillarNumber steps_behind(const Measured& measured, const SwitchVariant& variant) {
-  PillarNumber number{kStepsBehindSwitch, std::numeric_limits<double>::quiet_NaN()};
-  const auto from = static_cast<double>(measured.of.group.place.step);
-  std::vector<double> logs;
-  for (const Result* run : variant.chosen()->finished) {
-    for (const Result* other : measured.of.group.reference()) {
-      if (!(run->seeds == other->seeds)) continue;
-      const double left = run->steps_to_target.value_or(INFINITY) - from,
-                   left_before = other->steps_to_target.value_or(INFINITY) - from;
-      if (!(left > 0 && left_before > 0) || std::isinf(left) || std::isinf(left_before))
-        return number;
-      logs.push_back(std::log(left / left_before));
-    }
-  }
-  if (logs.empty()) return number;
-  const Estimate mean = estimate(logs);
-  number.value = std::exp(mean.mean);
-  number.low = std::exp(mean.low);
-  number.high = std::exp(mean.high);
-  number.n = mean.n;
-  return number;
-}
-
-// The variant with the best final acceptance length, the earlier one where two tie.
-size_t best_variant(const Measured& measured) {
-  size_t best = measured.variants.front();
-  for (const size_t v : measured.variants) {
-    if (better(Measure::kAcceptanceLength, measured.of.outcomes[v].final_length.difference.mean,
-               measured.of.outcomes[best].final_length.difference.mean))
-      best = v;
-  }
-  return best;
-}
-
 // Why the best variant may not decide, whatever came out; "" where it may.
-std::string obstacle(const Measured& measured, const SwitchVariant& variant) {
+std::string obstacle(const MeasuredSwitch& measured, const SwitchVariant& variant) {
   if (measured.of.status == SwitchStudy::Status::kNotVerified) return measured.of.status_text;
   const Refusal refusal = refusal_of(measured, variant);
   if (refusal.ids.empty()) return "";
@@ -193,9 +122,9 @@ std::string undecided_text(const SwitchOutcome& outcome) {
 
 Pillar switch_pillar(const std::vector<Study>& studies, const DecisionContext& context) {
   Pillar pillar = asked(context);
-  const std::vector<Measured> all = measured_switches(studies, context);
-  const Measured* measured = nearest(all, context);
-  if (measured == nullptr) {
+  const std::optional<MeasuredSwitch> measured =
+      nearest_switch(studies, context, context.folders_of(pillar.name));
+  if (!measured) {
     pillar.reason = "No folder holds finished runs that change from " + context.current + " to " +
                     context.candidate + ".";
     return pillar;
@@ -207,7 +136,7 @@ Pillar switch_pillar(const std::vector<Study>& studies, const DecisionContext& c
     return pillar;
   }
   add_numbers(*measured, pillar);
-  const size_t best = best_variant(*measured);
+  const size_t best = measured->best_variant();
   pillar.origins = {folder_name(*measured->study) + ": " + measured->of.group.variants[best].name};
   const SwitchOutcome& outcome = measured->of.outcomes[best];
   const SwitchVariant& variant = measured->of.group.variants[best];
@@ -218,7 +147,6 @@ Pillar switch_pillar(const std::vector<Study>& studies, const DecisionContext& c
   pillar.balances = {{number_of("final acceptance length of " + variant.name + ", difference",
                                 outcome.final_length.difference),
                       0, true}};
-  pillar.numbers.push_back(steps_behind(*measured, variant));
   Judgement judgement =
       judge_both(judge_claim(outcome.final_length, true), judge_claim(outcome.final_loss, false));
   std::string why = obstacle(*measured, variant);

@@ -1,6 +1,8 @@
+// A decision as one HTML file: the verdict, what speaks against and for, then everything else.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
@@ -92,14 +94,58 @@ std::string summary_section(const Decision& decision) {
   HtmlTable choices({"", "verdict", "why"}, 3);
   for (const Decision::Choice& choice : decision.choices)
     choices.row({escape(choice.name), verdict_html(choice.verdict), escape(choice.reason)});
-  HtmlTable pillars({"pillar", "verdict", "why"}, 3);
-  for (const Pillar& pillar : decision.pillars)
-    pillars.row({escape(pillar.name), verdict_html(pillar.verdict), escape(pillar.reason)});
   return section("summary", "Recommendation",
                  paragraph("<strong>" + escape(decision.recommendation) + "</strong>") +
                      paragraph("Its weakest pillar: " +
                                escape(decision.pillars[decision.weakest].name) + ".") +
-                     choices.html() + pillars.html());
+                     choices.html());
+}
+
+// What would settle each pillar, and what is at odds.
+std::string settle_table(const Decision& decision) {
+  std::string html;
+  for (const std::string& each : decision.disagreements)
+    html += paragraph("<strong class=\"flag\">" + escape(each) + "</strong>");
+  HtmlTable table({"pillar", "verdict", "would settle it"}, 3);
+  for (const Pillar& pillar : decision.pillars) {
+    table.row({escape(pillar.name), verdict_html(pillar.verdict),
+               pillar.settle.empty() ? "settled" : escape(pillar.settle)});
+  }
+  return html + table.html();
+}
+
+// The bottleneck's verdict at other lengths of a step, and with more seeds of the same scatter.
+std::string what_if_section(const Decision& decision, const DecisionContext& context) {
+  if (decision.what_if.empty()) return "";
+  std::vector<std::string> heads = {"a step takes"};
+  const double first = decision.what_if.front().step_ratio;
+  for (const WhatIf& one : decision.what_if) {
+    if (one.step_ratio == first)
+      heads.push_back((heads.size() == 1 ? "as measured, " : "") + counted(one.seeds, "seed"));
+  }
+  HtmlTable table(heads, heads.size());
+  std::vector<std::string> cells;
+  for (const WhatIf& one : decision.what_if) {
+    if (cells.empty()) cells.push_back(short_number(one.step_ratio) + " times as long");
+    cells.push_back(verdict_html(one.verdict) + ": " + escape(number_phrase(one.time)));
+    if (cells.size() == heads.size()) table.row(std::exchange(cells, {}));
+  }
+  const std::string turns = std::isnan(decision.turning_step_ratio)
+                                ? "At no length of a step is the bottleneck for " +
+                                      context.candidate + " with the measured ratio of steps."
+                            : decision.turning_step_ratio >= 4
+                                ? "The bottleneck is for " + context.candidate +
+                                      " even where a step takes 4 times as long."
+                                : "The bottleneck is for " + context.candidate +
+                                      " where a step takes up to " +
+                                      short_number(decision.turning_step_ratio) + " times as long.";
+  return section("what-if", "What if",
+                 paragraph(escape(turns)) +
+                     paragraph("Time to the target with " + escape(context.candidate) +
+                               " over that with " + escape(context.current) +
+                               ", if a step took this long and if there had been so many seeds "
+                               "with the same scatter.") +
+                     table.html());
 }
 
 std::string pillar_section(const Pillar& pillar) {
@@ -168,51 +214,6 @@ std::string readings_section(const Decision& decision, const DecisionContext& co
 
 }  // namespace
 
-Json decision_json(const Decision& decision, const DecisionContext& context,
-                   const std::vector<Reading>& others) {
-  JsonArray pillars, choices;
-  for (const Pillar& pillar : decision.pillars) {
-    JsonArray numbers, limits(pillar.limits.begin(), pillar.limits.end()),
-        origins(pillar.origins.begin(), pillar.origins.end());
-    for (const PillarNumber& number : pillar.numbers) {
-      numbers.push_back(JsonObject{{"what", number.what},
-                                   {"value", number.value},
-                                   {"low", number.low},
-                                   {"high", number.high},
-                                   {"n", number.n}});
-    }
-    pillars.push_back(JsonObject{{"name", pillar.name},
-                                 {"question", pillar.question},
-                                 {"numbers", std::move(numbers)},
-                                 {"rule", pillar.rule},
-                                 {"verdict", to_text(pillar.verdict)},
-                                 {"reason", pillar.reason},
-                                 {"margin", pillar.margin},
-                                 {"settle", pillar.settle},
-                                 {"limits", std::move(limits)},
-                                 {"from", std::move(origins)}});
-  }
-  for (const Decision::Choice& choice : decision.choices) {
-    choices.push_back(JsonObject{
-        {"name", choice.name}, {"verdict", to_text(choice.verdict)}, {"reason", choice.reason}});
-  }
-  JsonArray readings;
-  for (const Reading& other : others) {
-    JsonObject object = decision_json(other.decision, other.context).as_object();
-    object["reading"] = other.context.reading;
-    readings.push_back(std::move(object));
-  }
-  return JsonObject{{"context", context.name},
-                    {"reading", context.reading},
-                    {"readings", std::move(readings)},
-                    {"current", context.current},
-                    {"candidate", context.candidate},
-                    {"recommendation", decision.recommendation},
-                    {"weakest_pillar", decision.pillars[decision.weakest].name},
-                    {"choices", std::move(choices)},
-                    {"pillars", std::move(pillars)}};
-}
-
 std::string decision_page(const Decision& decision, const DecisionContext& context,
                           const std::vector<Reading>& others,
                           const std::vector<std::string>& folders) {
@@ -225,12 +226,13 @@ std::string decision_page(const Decision& decision, const DecisionContext& conte
       std::string(page_style()) + "</style>\n</head>\n<body>\n<main>\n" +
       paragraph("draftlab decision · " + escape(context.name), "kicker") + "<h1>" +
       escape(first_sentence(decision.recommendation)) + "</h1>\n" + scale_figure(decision) +
-      "<dl class=\"facts\">\n";
+      settle_table(decision) + "<dl class=\"facts\">\n";
   for (const auto& [what, text] : context_facts(context))
     html += "<dt>" + escape(what) + "</dt><dd>" + escape(text) + "</dd>\n";
   for (const std::string& folder : folders)
     html += "<dt>measured in</dt><dd>" + escape(last_part(folder)) + "</dd>\n";
-  html += "</dl>\n" + summary_section(decision) + readings_section(decision, context, others);
+  html += "</dl>\n" + summary_section(decision) + readings_section(decision, context, others) +
+          what_if_section(decision, context);
   for (const Pillar& pillar : decision.pillars) html += pillar_section(pillar);
   return html + "</main>\n</body>\n</html>\n";
 }
