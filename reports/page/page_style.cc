@@ -63,6 +63,12 @@ dl { margin: 0 0 16px; }
 .definitions dt { font-weight: 600; margin-top: 10px; }
 tr.refuses > *, tr.warns > * { background: var(--faint); }
 tr.refuses > :nth-child(2) { font-weight: 600; color: var(--warn); }
+.shade { display: block; margin: -6px -20px -6px 0; padding: 6px 20px 6px 8px; }
+td:last-child .shade { margin-right: -4px; padding-right: 4px; }
+.s0 { background: none; } .s1 { background: color-mix(in srgb, var(--k0) 7%, var(--paper)); }
+.s2 { background: color-mix(in srgb, var(--k0) 14%, var(--paper)); }
+.s3 { background: color-mix(in srgb, var(--k0) 21%, var(--paper)); }
+.s4 { background: color-mix(in srgb, var(--k0) 30%, var(--paper)); font-weight: 650; }
 .flag, .differs { color: var(--warn); }
 
 /* The first column stays, and a shadow at an edge says that more lies behind it. */

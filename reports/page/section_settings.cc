@@ -171,7 +171,8 @@ std::string settings_section(const Study& study) {
                                                     : arm.chosen_trial()->label),
          edge.empty() ? "" : "<span class=\"flag\">at the edge of " + escape(edge) + "</span>"});
   }
-  return section("rates", "Learning rates", html + table.html() + decisions_table(study));
+  return section("rates", "Learning rates",
+                 html + table.html() + option_surfaces(study) + decisions_table(study));
 }
 
 std::string trials_section(const Study& study) {

@@ -16,6 +16,7 @@ std::string differences(const Study& study);        // paired, to the reference;
 std::string values_section(const Study& study);     // final values per arm beside the baselines
 std::string curves_section(const Study& study);     // against steps, seconds and tokens
 std::string settings_section(const Study& study);   // learning-rate curves
+std::string option_surfaces(const Study& study);    // two swept options; a part of a section
 std::string trials_section(const Study& study);     // the best of k settings
 std::string acceptance_section(const Study& study);  // its definitions side by side
 std::string steps_section(const Study& study);       // best rate against orthogonalization steps
