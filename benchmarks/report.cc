@@ -1,5 +1,5 @@
-// The report of a large sweep: 200 runs with 2,000 evaluations each, from a folder in memory to all
-// of its files.
+// The report of a large sweep, 200 runs with 2,000 evaluations each, from a folder in memory to all
+// of its files; and of one with many arms, 200 with 5 runs each.
 #include "reports/page/report.h"
 
 #include <benchmark/benchmark.h>
@@ -44,6 +44,30 @@ const RunFolder& large_folder() {
   return large.folder();
 }
 
+// 200 arms; the numbers are made up and all differ.
+class ManyArms {
+ public:
+  ManyArms() : folder_(scratch_folder("draftlab_arms_benchmark")) {
+    SyntheticSweep sweep;
+    sweep.name = "arms";
+    sweep.seeds = 5;
+    for (int arm = 0; arm < 200; ++arm) {
+      const bool first = arm == 0;
+      sweep.arms.push_back({"arm " + std::to_string(arm),
+                            first ? "adamw" : "muon",
+                            {first ? 1e-3 : 1e-3 + 1e-5 * arm},
+                            {1.3 + 0.0005 * (arm * 37 % 200)},
+                            0.01});
+    }
+    write_synthetic_folder(folder_.root(), sweep);
+  }
+  ~ManyArms() { std::filesystem::remove_all(folder_.root()); }
+  const RunFolder& folder() const { return folder_; }
+
+ private:
+  RunFolder folder_;
+};
+
 double peak_megabytes() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -70,6 +94,16 @@ void BM_WholeReport(benchmark::State& state) {
   state.counters["peak_MB"] = peak_megabytes();
 }
 BENCHMARK(BM_WholeReport)->Unit(benchmark::kMillisecond);
+
+void BM_ReportOfManyArms(benchmark::State& state) {
+  const ManyArms many;
+  for (auto _ : state) write_report(many.folder());
+  size_t bytes = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(many.folder().report()))
+    if (file.is_regular_file()) bytes += file.file_size();
+  state.counters["bytes"] = static_cast<double>(bytes);
+}
+BENCHMARK(BM_ReportOfManyArms)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace draftlab

@@ -378,5 +378,22 @@ TEST_F(ReportTest, EveryRunAndEvaluationIsInTheCsvFiles) {
   EXPECT_EQ(lines(read_file(folder.report() / "evaluations.csv")), 1 + 34 * 4 + 4 * 2);
 }
 
+TEST_F(ReportTest, OfManyArmsThePageSaysThatNotEveryPairIsInTheTable) {
+  const std::string said = "of so many arms not every pair";
+  const auto arms = [](int count) {
+    SyntheticSweep sweep;
+    for (int i = 0; i < count; ++i)
+      sweep.arms.push_back(
+          {"arm " + std::to_string(i), "adamw", {1e-3 + 1e-5 * i}, {1.3 + 0.001 * i}, 0.004});
+    sweep.updates = false;
+    return sweep;
+  };
+  EXPECT_FALSE(has(report(arms(40)), said));
+  EXPECT_EQ(std::ranges::count(files()["pairs.csv"], '\n'), 1 + 4 * (40 * 39 / 2));
+  EXPECT_TRUE(has(report(arms(44)), said));
+  // Of the worst four, the reference among them, only the pairs of the reference.
+  EXPECT_EQ(std::ranges::count(files()["pairs.csv"], '\n'), 1 + 4 * (43 + 40 * 39 / 2));
+}
+
 }  // namespace
 }  // namespace draftlab

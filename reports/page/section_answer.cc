@@ -100,7 +100,14 @@ std::string differences(const Study& study) {
              "least " +
                  kFewestSeedsInWords + " seeds, p of at most " + kClaimLevelText +
                  ", and no check that refuses.",
-             "note");
+             "note") +
+         (rows < static_cast<int64_t>(kArmsOfAllPairs)
+              ? ""
+              : paragraph("pairs.csv has these pairs, those that the sweep asks about, and all of "
+                          "the " +
+                              std::to_string(kArmsOfAllPairs) +
+                              " arms with the best means: of so many arms not every pair.",
+                          "note"));
 }
 
 std::string answer_section(const Study& study) {

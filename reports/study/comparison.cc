@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
 #include <vector>
 
 #include "base/number_text.h"
@@ -115,6 +117,28 @@ std::vector<Comparison> comparisons(const Study& study, Measure measure, View vi
   }
   adjust(family, all);
   return all;
+}
+
+std::vector<Comparison> tabulated(const Study& study, const std::vector<Comparison>& all,
+                                  Measure measure, View view) {
+  const SampleOf of = view == View::kEqualSeconds ? at_equal_seconds : at_end;
+  const auto mean = [&](const Arm* arm) { return of(*arm->chosen(), measure).estimate.mean; };
+  std::vector<const Arm*> best;
+  for (const Arm& arm : study.summary.arms)
+    if (arm.chosen() != nullptr) best.push_back(&arm);
+  if (best.size() <= kArmsOfAllPairs) return all;
+  std::erase_if(best, [&](const Arm* arm) { return std::isnan(mean(arm)); });
+  std::ranges::stable_sort(
+      best, [&](const Arm* a, const Arm* b) { return better(measure, mean(a), mean(b)); });
+  best.resize(std::min(best.size(), kArmsOfAllPairs));
+  const std::set<const Arm*> among(best.begin(), best.end());
+  const Arm* reference = &study.summary.arms[study.summary.reference];
+  std::vector<Comparison> result;
+  std::ranges::copy_if(all, std::back_inserter(result), [&](const Comparison& one) {
+    return one.asked || one.a == reference || one.b == reference ||
+           (among.contains(one.a) && among.contains(one.b));
+  });
+  return result;
 }
 
 Comparison comparison_of(const std::vector<Comparison>& all, const Arm& a, const Arm& b) {

@@ -38,6 +38,13 @@ struct Comparison {
 // Every pair of arms with a chosen setting, `a` before `b` in the sweep. Points into `study`.
 std::vector<Comparison> comparisons(const Study& study, Measure measure, View view);
 
+// Pairs grow as the square of the arms. Of up to so many arms a table has all of them; of more, the
+// pairs of the reference, those of a question, and those of so many arms with the best means of
+// `measure`; in the order of `all`, the study's comparisons.
+inline constexpr size_t kArmsOfAllPairs = 40;
+std::vector<Comparison> tabulated(const Study& study, const std::vector<Comparison>& all,
+                                  Measure measure, View view);
+
 // The one of these two arms, in this order. REQUIRES: it is there, maybe the other way round.
 Comparison comparison_of(const std::vector<Comparison>& all, const Arm& a, const Arm& b);
 

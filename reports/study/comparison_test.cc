@@ -38,6 +38,37 @@ Study study_of(const std::vector<std::pair<std::string, std::vector<double>>>& a
 
 constexpr auto kLength = Measure::kAcceptanceLength;
 
+TEST(Comparisons, OfManyArmsTheTableHasTheReferenceTheQuestionsAndTheBest) {
+  const auto of_arms = [](size_t count) {
+    std::vector<std::pair<std::string, std::vector<double>>> arms;
+    for (size_t i = 0; i < count; ++i) {
+      const double length = 1.3 + 0.001 * static_cast<double>(i * 37 % count);
+      arms.push_back({"arm " + std::to_string(i), {length, length + 0.01, length + 0.03}});
+    }
+    return study_of(arms);
+  };
+  const Study few = of_arms(kArmsOfAllPairs);
+  const auto all_of_few = comparisons(few, kLength, View::kEqualSteps);
+  EXPECT_EQ(tabulated(few, all_of_few, kLength, View::kEqualSteps).size(), 40u * 39 / 2);
+
+  const Study many = of_arms(101);
+  const auto all = comparisons(many, kLength, View::kEqualSteps);
+  ASSERT_EQ(all.size(), 101u * 100 / 2);
+  const auto shown = tabulated(many, all, kLength, View::kEqualSteps);
+  // Arm 0 is the reference, and the worst.
+  EXPECT_EQ(shown.size(), 100u + 40 * 39 / 2);
+  const auto value = [](const Arm* arm) { return std::stoi(arm->name.substr(4)) * 37 % 101; };
+  for (const Comparison& one : shown) {
+    EXPECT_TRUE(value(one.a) == 0 || (value(one.a) > 60 && value(one.b) > 60))
+        << one.a->name << " and " << one.b->name;
+    EXPECT_EQ(comparison_of(all, *one.a, *one.b).p, one.p);
+    EXPECT_EQ(one.asked, value(one.a) == 0);
+    if (one.asked) {
+      EXPECT_EQ(one.pairs, 100) << "adjusted for all questions";
+    }
+  }
+}
+
 TEST(Comparisons, AreOfAllPairsAndAdjustedForTheQuestionsAlone) {
   const Study study = study_of(
       {{"A", {1.20, 1.21, 1.22}}, {"B", {1.302, 1.31, 1.321}}, {"C", {1.303, 1.314, 1.323}}});

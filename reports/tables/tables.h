@@ -24,7 +24,7 @@ std::string updates_csv(const std::vector<Result>& results);
 // One row per arm: the setting that is shown of it.
 std::string arms_csv(const Study& study);
 
-// One row per pair of arms, measure and view: the differences over the seeds in common.
+// One row per tabulated pair of arms, measure and view: the differences over the seeds in common.
 std::string pairs_csv(const Study& study);
 
 // One row per finding, and one for each check that found nothing.

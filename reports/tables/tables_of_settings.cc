@@ -93,7 +93,8 @@ std::string pairs_csv(const Study& study) {
   std::vector<Pair> pairs;
   for (Measure measure : {Measure::kAcceptanceLength, Measure::kLoss}) {
     for (View view : {View::kEqualSteps, View::kEqualSeconds}) {
-      for (const Comparison& comparison : comparisons(study, measure, view))
+      const std::vector<Comparison> all = comparisons(study, measure, view);
+      for (const Comparison& comparison : tabulated(study, all, measure, view))
         pairs.push_back({comparison, measure, view});
     }
   }
