@@ -34,6 +34,7 @@ constexpr ReportFile kFiles[] = {
     {"pairs.csv", pairs_csv},
     {"checks.csv", checks_csv},
     {"trials.csv", [](const Study& study) { return trials_csv(study.summary); }},
+    {"best_of.csv", [](const Study& study) { return best_of_csv(study.summary); }},
     {"switch_study.csv",
      [](const Study& study) { return switch_study_csv(switch_studies(study)); }},
     {"jobs.csv", [](const Study& study) { return jobs_csv(jobs(study)); }},

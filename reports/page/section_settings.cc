@@ -107,29 +107,6 @@ std::string decisions_table(const Study& study) {
   return details("How the settings were chosen", table.html());
 }
 
-// One number per setting that was tried; NaN where it diverged or was dropped and nothing is left.
-std::vector<double> trials(const Arm& arm, Measure measure) {
-  std::vector<double> values;
-  for (const Setting& setting : arm.tried()) {
-    const bool dropped = std::ranges::any_of(setting.runs, &Result::dropped);
-    if (!setting.finished.empty()) {
-      values.push_back(deciding(setting, measure).estimate.mean);
-    } else if (setting.diverged > 0 || dropped) {
-      values.push_back(NAN);
-    }
-  }
-  return values;
-}
-
-// Training seconds of all that an arm tried, dropped and diverged runs as far as they went.
-double seconds_of_trials(const Arm& arm) {
-  double seconds = 0;
-  for (const Setting& setting : arm.tried()) {
-    for (const Result* run : setting.runs) seconds += run->train_seconds;
-  }
-  return seconds;
-}
-
 }  // namespace
 
 std::string settings_section(const Study& study) {
@@ -179,15 +156,16 @@ std::string trials_section(const Study& study) {
   const Measure measure = study.summary.chosen_by;
   const MeasureKind& kind = kind_of(measure);
   size_t most = 0;
-  for (const Arm& arm : study.summary.arms) most = std::max(most, trials(arm, measure).size());
+  for (const Arm& arm : study.summary.arms)
+    most = std::max(most, trial_values(arm, measure).size());
   if (most < 2) return "";
   std::vector<std::string> head = {"arm"};
   for (size_t k = 1; k <= most; ++k) head.push_back("best of " + std::to_string(k));
   HtmlTable table(head);
   for (const Arm& arm : study.summary.arms) {
     std::vector<std::string> cells = {look_sample(arm.look) + " " + escape(arm.name)};
-    const std::vector<double> values = trials(arm, measure);
-    const double seconds = seconds_of_trials(arm) / static_cast<double>(values.size());
+    const std::vector<double> values = trial_values(arm, measure);
+    const double seconds = trial_seconds(arm) / static_cast<double>(values.size());
     for (double value : expected_best(values, kind.lower_is_better)) {
       const double cost = seconds * static_cast<double>(cells.size());
       cells.push_back((std::isnan(value) ? "no number" : fixed(value, kind.decimals)) + "<small>" +

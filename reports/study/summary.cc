@@ -286,6 +286,27 @@ std::vector<std::vector<const Setting*>> rate_curves(const Arm& arm) {
   return curves;
 }
 
+std::vector<double> trial_values(const Arm& arm, Measure measure) {
+  std::vector<double> values;
+  for (const Setting& setting : arm.tried()) {
+    const bool dropped = std::ranges::any_of(setting.runs, &Result::dropped);
+    if (!setting.finished.empty()) {
+      values.push_back(deciding(setting, measure).estimate.mean);
+    } else if (setting.diverged > 0 || dropped) {
+      values.push_back(kNaN);
+    }
+  }
+  return values;
+}
+
+double trial_seconds(const Arm& arm) {
+  double seconds = 0;
+  for (const Setting& setting : arm.tried()) {
+    for (const Result* run : setting.runs) seconds += run->train_seconds;
+  }
+  return seconds;
+}
+
 std::vector<RoutingTotal> routing_totals(const std::vector<Route>& table) {
   std::vector<RoutingTotal> totals;
   for (const Route& route : table) {

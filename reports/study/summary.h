@@ -92,6 +92,12 @@ const Setting* best_setting(const std::vector<const Setting*>& settings, Measure
 // the learning-rate chart each.
 std::vector<std::vector<const Setting*>> rate_curves(const Arm& arm);
 
+// The deciding measure of each setting that an arm tried, as far as any run of it ended; NaN where
+// it diverged or was dropped and nothing is left.
+std::vector<double> trial_values(const Arm& arm, Measure measure);
+// Training seconds of all that an arm tried, dropped and diverged runs as far as they went.
+double trial_seconds(const Arm& arm);
+
 struct RoutingTotal {
   std::string rule;
   int64_t tensors = 0, parameters = 0;

@@ -32,5 +32,6 @@ std::string checks_csv(const Study& study);
 
 // One row per arm and setting that was tried.
 std::string trials_csv(const Summary& summary);
+std::string best_of_csv(const Summary& summary);
 
 }  // namespace draftlab

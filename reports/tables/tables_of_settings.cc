@@ -23,6 +23,13 @@ TrialColumn of_deciding(std::string name, Measure measure, double Estimate::*val
           }};
 }
 
+// One line: what to expect from the best of k settings of an arm, and what they cost.
+struct BestOf {
+  const Arm* arm;
+  int64_t k;
+  double value, seconds;
+};
+
 // One line.
 struct Pair {
   Comparison comparison;
@@ -87,6 +94,28 @@ std::string trials_csv(const Summary& summary) {
       trials.push_back({&arm, &setting, &setting == arm.chosen_trial()});
   }
   return csv(columns, trials);
+}
+
+std::string best_of_csv(const Summary& summary) {
+  const Measure measure = summary.chosen_by;
+  std::vector<BestOf> rows;
+  for (const Arm& arm : summary.arms) {
+    const std::vector<double> values = trial_values(arm, measure);
+    const double seconds = trial_seconds(arm) / static_cast<double>(values.size());
+    for (const double value : expected_best(values, kind_of(measure).lower_is_better)) {
+      const auto k =
+          static_cast<int64_t>(rows.empty() || rows.back().arm != &arm ? 1 : rows.back().k + 1);
+      rows.push_back({&arm, k, value, seconds * static_cast<double>(k)});
+    }
+  }
+  const std::vector<CsvColumn<BestOf>> columns = {
+      {"arm", [](const BestOf& row) { return row.arm->name; }},
+      {"k", &BestOf::k},
+      {"measure", [&](const BestOf&) { return kind_of(measure).key; }},
+      {"expected_best", &BestOf::value},
+      {"train_seconds", &BestOf::seconds},
+  };
+  return csv(columns, rows);
 }
 
 std::string pairs_csv(const Study& study) {

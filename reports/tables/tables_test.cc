@@ -249,6 +249,29 @@ TEST_F(StudyTablesTest, EveryPairOfArmsIsThereAtBothViewsOfBothMeasures) {
   EXPECT_EQ(Row(rows[6])["verdict"], "no claim: F12 refuses");
 }
 
+TEST_F(StudyTablesTest, TheBestOfKSettingsStandsWithItsCost) {
+  const Study study = load();
+  const std::vector<Row> rows = read_csv(best_of_csv(study.summary));
+  size_t i = 0;
+  for (const Arm& arm : study.summary.arms) {
+    const std::vector<double> values = trial_values(arm, study.summary.chosen_by);
+    const std::vector<double> best = expected_best(values, false);
+    for (size_t k = 1; k <= best.size(); ++k, ++i) {
+      Row row = rows[i];
+      EXPECT_EQ(row["arm"], arm.name);
+      EXPECT_EQ(row["k"], std::to_string(k));
+      EXPECT_EQ(row["expected_best"], text_of(best[k - 1]));
+      const double all = trial_seconds(arm);
+      EXPECT_NEAR(std::stod(row["train_seconds"]),
+                  all * static_cast<double>(k) / static_cast<double>(best.size()), 1e-9 * all);
+    }
+    // The best of all is the one that was chosen.
+    EXPECT_NEAR(best.back(), deciding(*arm.chosen_trial(), study.summary.chosen_by).estimate.mean,
+                1e-12);
+  }
+  EXPECT_EQ(i, rows.size());
+}
+
 TEST_F(StudyTablesTest, EveryCheckHasARowWhateverItFound) {
   const Study study = load();
   std::map<std::string, std::vector<std::string>> verdicts;
