@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "reports/charts/axis.h"
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
-#include "reports/charts/label.h"
 #include "reports/decision/decision.h"
 #include "reports/page/page.h"
 #include "reports/pipeline/pipeline_findings.h"
@@ -23,71 +23,80 @@ std::string verdict_html(Verdict verdict) {
                                         : text;
 }
 
-// Where a number stands between against (0) and for (1), 0.5 at the threshold; ratios by their
-// logarithm. `reach`: what lies at the ends.
-double place_of(double value, const Balance& scale, double reach) {
-  const double away = scale.threshold == 1 ? std::log(value) : value - scale.threshold;
-  const double side = scale.above_is_for ? away : -away;
-  return 0.5 + 0.5 * std::clamp(side / reach, -1.0, 1.0);
+constexpr double kWidth = 560, kNames = 160, kVerdicts = 78, kTop = 40, kRow = 34, kEnds = 44;
+
+// With a minus that is one.
+std::string label_of(double value) {
+  const std::string text = short_number(value);
+  return text.starts_with('-') ? "−" + text.substr(1) : text;
 }
 
-// Each row has a scale of its own, with its values at the ends of the interval.
-std::string scale_figure(const Decision& decision) {
-  constexpr double kWidth = 940, kNames = 190, kSaid = 250, kTop = 34, kRow = 30;
-  struct Row {
-    std::string name, verdict;
-    const Balance* scale;
-  };
-  std::vector<Row> rows;
+// Where a number lies on its scale: 0 where the question turns, above for the candidate; ratios by
+// their logarithm.
+double placed(double value, const Balance& scale) {
+  const double away = scale.threshold == 1 ? std::log(value) : value - scale.threshold;
+  return scale.above_is_for ? away : -away;
+}
+
+// The number with its interval, as far out as its row has room.
+void draw_balance(const Balance& scale, double y, const Axis& x, Drawing& drawing) {
+  const PillarNumber& number = scale.number;
+  const double value = placed(number.value, scale);
+  double ends[] = {placed(number.low, scale), placed(number.high, scale)};
+  std::string labels[] = {label_of(number.low), label_of(number.high)};
+  if (ends[0] > ends[1]) {
+    std::swap(ends[0], ends[1]);
+    std::swap(labels[0], labels[1]);
+  }
+  double reach = 1e-12;
+  for (const double place : {value, ends[0], ends[1]}) {
+    if (std::isfinite(place)) reach = std::max(reach, std::abs(place));
+  }
+  drawing.begin_tip(number.what + ": " + number_phrase(number));
+  if (std::isfinite(ends[0]) && std::isfinite(ends[1])) {
+    drawing.line(x.at(ends[0] / reach), y, x.at(ends[1] / reach), y, "plain-interval");
+    drawing.text(x.at(ends[0] / reach) - 6, y + 4, labels[0], "small end halo");
+    drawing.text(x.at(ends[1] / reach) + 6, y + 4, labels[1], "small halo");
+  }
+  if (std::isfinite(value)) {
+    drawing.circle(x.at(value / reach), y, 4.5, "solid");
+    drawing.text(x.at(value / reach), y - 8, label_of(number.value), "small middle halo");
+  }
+  drawing.end_tip();
+}
+
+// A row for each number that a verdict rests on. Ratios and differences have no common scale, so
+// that each row has its own.
+std::string scale_figure(const Decision& decision, const DecisionContext& context) {
+  size_t rows = 0;
+  for (const Pillar& pillar : decision.pillars) rows += std::max<size_t>(1, pillar.balances.size());
+  const double height = kTop + kRow * static_cast<double>(rows) + 4;
+  const Axis x(Scale::kLinear, -1, 1, kNames + kEnds, kWidth - kVerdicts - kEnds);
+  Drawing drawing("scale", "Against and for the candidate",
+                  "For each pillar the numbers that decide with their intervals; left of the line "
+                  "they speak against the candidate, right of it for it.",
+                  kWidth, height);
+  drawing.text(x.at(0) - 10, 14, "← against " + context.candidate, "small end");
+  drawing.text(x.at(0) + 10, 14, "for " + context.candidate + " →", "small");
+  drawing.line(x.at(0), 22, x.at(0), height - 2, "axis");
+  double y = kTop + kRow / 2;
   for (const Pillar& pillar : decision.pillars) {
-    const std::string verdict = to_text(pillar.verdict);
-    if (pillar.balances.empty()) rows.push_back({pillar.name, verdict + ": not measured", nullptr});
+    const bool decided = pillar.verdict != Verdict::kUndecided;
+    drawing.text(0, y + 4, pillar.name, "rowname");
+    drawing.text(kWidth, y + 4, to_text(pillar.verdict),
+                 decided ? "label strong end" : "label end");
+    if (pillar.balances.empty()) {
+      drawing.text(x.at(0) + 10, y + 4, "not measured", "small halo");
+      y += kRow;
+    }
     for (const Balance& scale : pillar.balances) {
-      rows.push_back({&scale == &pillar.balances[0] ? pillar.name : "",
-                      (&scale == &pillar.balances[0] ? verdict + ": " : "") + scale.number.what,
-                      &scale});
+      const bool beside_pillar = &scale == &pillar.balances.front();
+      if (!scale.name.empty()) drawing.text(0, y + (beside_pillar ? 18 : 4), scale.name, "small");
+      draw_balance(scale, y, x, drawing);
+      y += kRow;
     }
   }
-  const double left = kNames, right = kWidth - kSaid;
-  const double height = kTop + kRow * static_cast<double>(rows.size()) + 6;
-  Drawing drawing(
-      "scale", "Against and for the candidate",
-      "For each pillar the number that decides with its interval; left of the middle it "
-      "speaks against the candidate, right of it for it.",
-      kWidth, height);
-  const double middle = (left + right) / 2;
-  drawing.text(left, 16, "← against", "label");
-  drawing.text(right, 16, "for →", "label end");
-  drawing.line(middle, kTop - 8, middle, height, "axis");
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const Row& row = rows[i];
-    const double y = kTop + kRow * (static_cast<double>(i) + 0.4);
-    drawing.text(0, y + 4, row.name, "rowname");
-    drawing.text(right + 60, y + 4, fitted({row.verdict}, kSaid - 60)[0], "label");
-    if (row.scale == nullptr || !std::isfinite(row.scale->number.value)) continue;
-    const PillarNumber& number = row.scale->number;
-    const bool ratio = row.scale->threshold == 1;
-    double reach = 1e-12;
-    for (const double end : {number.value, number.low, number.high}) {
-      const double away = ratio ? std::log(end) : end;
-      if (std::isfinite(away)) reach = std::max(reach, std::abs(away));
-    }
-    const auto x = [&](double value) {
-      return left + 46 + place_of(value, *row.scale, reach) * (right - left - 92);
-    };
-    drawing.begin_tip(number.what + ": " + number_phrase(number));
-    if (std::isfinite(number.low) && std::isfinite(number.high)) {
-      const double from = std::min(x(number.low), x(number.high)),
-                   to = std::max(x(number.low), x(number.high));
-      const bool turned = x(number.low) > x(number.high);
-      drawing.line(from, y, to, y, "plain-interval");
-      drawing.text(from - 6, y + 4, short_number(turned ? number.high : number.low), "small end");
-      drawing.text(to + 6, y + 4, short_number(turned ? number.low : number.high), "small");
-    }
-    drawing.circle(x(number.value), y, 4.5, "solid");
-    drawing.end_tip();
-  }
-  return figure_of(drawing.svg(), {}, "full");
+  return figure_of(drawing.svg(), {}, "");
 }
 
 std::string summary_section(const Decision& decision) {
@@ -174,10 +183,16 @@ std::string pillar_section(const Pillar& pillar) {
   return section(id, pillar.name, html);
 }
 
-// What to do, without the reasons in brackets, which stand below.
-std::string first_sentence(const std::string& recommendation) {
-  const size_t end = std::min(recommendation.find(" ("), recommendation.find(", as "));
-  return end == std::string::npos ? recommendation : recommendation.substr(0, end) + ".";
+// What to do, without the reasons, which stand below.
+std::string headline(const Decision& decision, const DecisionContext& context) {
+  if (decision.choices[1].verdict == Verdict::kFor)
+    return "Switch this run to " + context.candidate + " now.";
+  const Verdict start = decision.choices[0].verdict;
+  return "Stay with " + context.current + " in this run. Start the next with " + context.candidate +
+         ": " +
+         (start == Verdict::kFor       ? "yes."
+          : start == Verdict::kAgainst ? "no."
+                                       : "open.");
 }
 
 // Folders are of a machine; their names are not.
@@ -225,7 +240,11 @@ std::string decision_page(const Decision& decision, const DecisionContext& conte
       escape(shorten(context.name, 120)) + " · draftlab decision</title>\n<style>\n" +
       std::string(page_style()) + "</style>\n</head>\n<body>\n<main>\n" +
       paragraph("draftlab decision · " + escape(context.name), "kicker") + "<h1>" +
-      escape(first_sentence(decision.recommendation)) + "</h1>\n" + scale_figure(decision) +
+      escape(headline(decision, context)) + "</h1>\n" + scale_figure(decision, context) +
+      paragraph(
+          "The line is where the question turns. Each row has its own scale, with its 95 % "
+          "interval.",
+          "note") +
       settle_table(decision) + "<dl class=\"facts\">\n";
   for (const auto& [what, text] : context_facts(context))
     html += "<dt>" + escape(what) + "</dt><dd>" + escape(text) + "</dd>\n";

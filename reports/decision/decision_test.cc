@@ -653,13 +653,14 @@ TEST(Decision, ThePageOpensWithWhatToDoAndAScaleOfEveryPillar) {
   const std::string page = decision_page(decision, context, {}, {"study"});
   const size_t scale = page.find("<svg id=\"scale\"");
   ASSERT_NE(scale, std::string::npos);
-  EXPECT_LT(page.find("<h1>Stay with adamw in this run.</h1>"), scale);
+  EXPECT_LT(page.find("<h1>Stay with adamw in this run. Start the next with muon: open.</h1>"),
+            scale);
   EXPECT_LT(scale, page.find("<section id=\"summary\""));
   EXPECT_LT(scale, page.find("would settle it"));
   EXPECT_LT(page.find("would settle it"), page.find("<section id=\"summary\""));
   const std::string drawn = page.substr(scale, page.find("</svg>", scale) - scale);
   for (const Pillar& pillar : decision.pillars) EXPECT_THAT(drawn, HasSubstr(">" + pillar.name));
-  EXPECT_THAT(drawn, HasSubstr("undecided: not measured"));
+  EXPECT_THAT(drawn, AllOf(HasSubstr(">not measured<"), HasSubstr(">tokens per parameter<")));
   const Pillar& returns = decision.pillars.back();
   ASSERT_EQ(returns.balances.size(), 2u) << "in tokens, and in tokens a parameter";
   EXPECT_EQ(returns.balances[0].threshold, 1);

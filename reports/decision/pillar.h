@@ -29,6 +29,7 @@ struct Balance {
   PillarNumber number;
   double threshold = 0;  // 1 of a ratio, 0 of a difference
   bool above_is_for = true;
+  std::string name = {};  // what tells it from the pillar's others, in a word or two
 };
 
 struct Pillar {

@@ -234,7 +234,8 @@ Pillar architecture_pillar(const std::vector<KindPair>& pairs, const DecisionCon
     pillar.reason = refusal_text(pair);
     if (!pillar.reason.empty()) return pillar;
   }
-  for (const KindOfLayer& kind : kinds) pillar.balances.push_back({kind.length, 0, true});
+  for (const KindOfLayer& kind : kinds)
+    pillar.balances.push_back({kind.length, 0, true, spoken(kind.type) + " layers"});
   decide_by(judge_all(kinds, production), pillar);
   pillar.reason = reason_text(kinds, production, context);
   return pillar;

@@ -199,7 +199,7 @@ Judgement judge_by(Measure measure, const std::vector<const KindPair*>& budgets,
   for (const Predicted& one : predicted) {
     pillar.numbers.push_back(one.number);
     if (measure == Measure::kAcceptanceLength)
-      pillar.balances.push_back({one.number, kThreshold, true});
+      pillar.balances.push_back({one.number, kThreshold, true, one.how});
   }
   pillar.reason += trend_text(trend, name, predicted);
   return judge_predicted(predicted);
