@@ -6,6 +6,7 @@
 #include "reports/charts/drawing.h"
 #include "reports/page/sections.h"
 #include "reports/page/steps_study.h"
+#include "reports/study/look.h"
 #include "reports/study/step_size.h"
 #include "reports/text/html.h"
 #include "reports/text/words.h"
@@ -64,6 +65,14 @@ LineChart best_rate_chart(const StepsStudy& study, const std::string& id) {
   return chart;
 }
 
+// Of the points, by the kind of optimizer that they are settings of.
+std::vector<size_t> looks_of(const StepsStudy& study) {
+  std::vector<std::string> kinds;
+  for (const StepsPoint& point : study.points)
+    kinds.push_back(point.settings.front()->optimizer.kind);
+  return looks(kinds);
+}
+
 LineChart rate_chart(const StepsStudy& study, const Summary& summary, const std::string& id) {
   const MeasureKind& kind = kind_of(summary.chosen_by);
   const std::string split = summary.chosen_on == Split::kTuning ? "tuning split" : "held-out split";
@@ -77,23 +86,24 @@ LineChart rate_chart(const StepsStudy& study, const Summary& summary, const std:
                 "",
                 "runs.csv"};
   std::set<double> rates;
+  const std::vector<size_t> looks = looks_of(study);
   for (size_t i = 0; i < study.points.size(); ++i) {
     const StepsPoint& point = study.points[i];
-    Series means{i, point.label, {}, Series::Stroke::kLine};
-    Series dots{i, point.label, {}, Series::Stroke::kDots};
+    Series means{looks[i], point.label, {}, Series::Stroke::kLine};
+    Series dots{looks[i], point.label, {}, Series::Stroke::kDots};
     for (const Setting* setting : point.settings) {
       const Sample& sample = deciding(*setting, summary.chosen_by);
       rates.insert(rate(*setting));
       means.points.push_back({rate(*setting), sample.estimate.mean});
       for (const double value : sample.values) dots.points.push_back({rate(*setting), value});
       if (setting->diverged > 0)
-        chart.diverged.push_back({i, point.label, rate(*setting), setting->diverged});
+        chart.diverged.push_back({looks[i], point.label, rate(*setting), setting->diverged});
     }
     chart.series.push_back(std::move(means));
     chart.series.push_back(std::move(dots));
     if (point.best != nullptr) {
       chart.rings.push_back(
-          {i, {rate(*point.best), deciding(*point.best, summary.chosen_by).estimate.mean}});
+          {looks[i], {rate(*point.best), deciding(*point.best, summary.chosen_by).estimate.mean}});
     }
   }
   if (summary.chosen_by == Measure::kLoss) use_log_scale_if_wide(chart);
@@ -115,7 +125,7 @@ std::string points_table(const StepsStudy& study, const Summary& summary) {
                    "diverged", "rates tried"});
   for (size_t i = 0; i < study.points.size(); ++i) {
     const StepsPoint& point = study.points[i];
-    const std::string name = look_sample(i) + " " + escape(point.label);
+    const std::string name = look_sample(looks_of(study)[i]) + " " + escape(point.label);
     if (point.best == nullptr) {
       table.wide_row(name, "no finished run");
       continue;
@@ -152,7 +162,8 @@ std::string steps_section(const Study& study) {
     html += paragraph(escape(finding(one, summary)));
     html += "<ul class=\"legend\">\n";
     for (size_t k = 0; k < one.points.size(); ++k)
-      html += "<li>" + look_sample(k) + " " + escape(one.points[k].label) + "</li>\n";
+      html +=
+          "<li>" + look_sample(looks_of(one)[k]) + " " + escape(one.points[k].label) + "</li>\n";
     html += "</ul>\n" + side_by_side(best_rate_chart(one, id), rate_chart(one, summary, id));
     html += points_table(one, summary);
   }

@@ -5,6 +5,7 @@
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
 #include "reports/page/sections.h"
+#include "reports/study/look.h"
 #include "reports/switches/switch_study.h"
 #include "reports/text/html.h"
 #include "reports/text/words.h"
@@ -24,6 +25,14 @@ Series from_switch(size_t look, const std::string& name, const std::vector<int64
   return series;
 }
 
+// Of the variants, by the optimizer behind the switch.
+std::vector<size_t> looks_of(const SwitchGroup& group) {
+  std::vector<std::string> kinds;
+  for (const SwitchVariant& variant : group.variants)
+    kinds.push_back(variant.settings.front().optimizer.kind);
+  return looks(kinds);
+}
+
 LineChart difference_chart(const SwitchStudy& study, Measure measure, const std::string& id) {
   const bool loss = measure == Measure::kLoss;
   const int64_t step = study.group.place.step;
@@ -38,12 +47,13 @@ LineChart difference_chart(const SwitchStudy& study, Measure measure, const std:
   chart.text.csv = "evaluations.csv";
   chart.verticals.push_back({static_cast<double>(step), "switch"});
   chart.levels.push_back({0, ""});
+  const std::vector<size_t> look = looks_of(study.group);
   for (size_t v = 0; v < study.outcomes.size(); ++v) {
     const PairedCurve& curve = loss ? study.outcomes[v].loss : study.outcomes[v].length;
     const std::string& variant = study.group.variants[v].name;
     if (curve.seeds.empty()) continue;
     std::vector<double> means;
-    Band band{v, {}};
+    Band band{look[v], {}};
     for (size_t i = 0; i < curve.steps.size(); ++i) {
       const Estimate& mean = curve.mean[i];
       means.push_back(mean.mean);
@@ -52,12 +62,12 @@ LineChart difference_chart(const SwitchStudy& study, Measure measure, const std:
     }
     if (!band.points.empty()) chart.bands.push_back(std::move(band));
     for (size_t s = 0; s < curve.seeds.size() && curve.seeds.size() > 1; ++s) {
-      chart.series.push_back(from_switch(v, variant + ", seed " + seed_text(curve.seeds[s]),
+      chart.series.push_back(from_switch(look[v], variant + ", seed " + seed_text(curve.seeds[s]),
                                          curve.steps, curve.of_seed[s], step,
                                          Series::Stroke::kSeed));
     }
     chart.series.push_back(
-        from_switch(v, variant, curve.steps, means, step, Series::Stroke::kMean));
+        from_switch(look[v], variant, curve.steps, means, step, Series::Stroke::kMean));
   }
   return chart;
 }
@@ -74,7 +84,8 @@ std::string legend_of(const SwitchStudy& study) {
   std::string html = "<ul class=\"legend\">\n";
   for (size_t v = 0; v < study.outcomes.size(); ++v) {
     if (study.outcomes[v].loss.seeds.empty()) continue;
-    html += "<li>" + look_sample(v) + " " + escape(study.group.variants[v].name) + "</li>\n";
+    html += "<li>" + look_sample(looks_of(study.group)[v]) + " " +
+            escape(study.group.variants[v].name) + "</li>\n";
   }
   return html + "</ul>\n";
 }
@@ -85,7 +96,7 @@ std::string outcomes_table(const SwitchStudy& study) {
   for (size_t v = 0; v < study.outcomes.size(); ++v) {
     const SwitchVariant& variant = study.group.variants[v];
     const SwitchOutcome& outcome = study.outcomes[v];
-    const std::string name = look_sample(v) + " " + escape(variant.name);
+    const std::string name = look_sample(looks_of(study.group)[v]) + " " + escape(variant.name);
     if (variant.chosen() == nullptr || outcome.final_loss.difference.n == 0) {
       table.wide_row(
           name, variant.chosen() == nullptr ? "no finished run" : "no finished seed in common");
@@ -120,7 +131,7 @@ std::string rates_table(const SwitchStudy& study) {
     for (const SwitchSetting& setting : variant.settings) {
       const auto& reference = study.group.reference();
       table.row(
-          {look_sample(v) + " " + escape(variant.name) +
+          {look_sample(looks_of(study.group)[v]) + " " + escape(variant.name) +
                (&setting == variant.chosen() ? " <small>chosen</small>" : ""),
            number_text(setting.optimizer.learning_rate()), std::to_string(setting.finished.size()),
            std::to_string(setting.diverged),
@@ -177,7 +188,7 @@ std::string changes_table(const SwitchStudy& study) {
       fates.push_back(fate.buffer + " " + fate.fate + " (" + fate.how +
                       "): " + counted(fate.tensors, "tensor"));
     }
-    table.row({look_sample(v) + " " + escape(study.group.variants[v].name),
+    table.row({look_sample(looks_of(study.group)[v]) + " " + escape(study.group.variants[v].name),
                changes.empty() ? "none" : escape(listed(changes)),
                fates.empty() ? "not recorded" : escape(listed(fates)),
                bytes_text(outcome.state_bytes_before), bytes_text(outcome.state_bytes_after)});
