@@ -250,6 +250,12 @@ TEST_F(ReportTest, ShowsTheEndOfTrainingByItselfWhereItWasEvaluatedOften) {
   EXPECT_TRUE(has(report(sweep), "id=\"val_loss-end\""));
 }
 
+TEST_F(ReportTest, TellsNoPathOfTheMachine) {
+  const std::string page = report(SyntheticSweep::of_four());
+  EXPECT_FALSE(has(page, root_.parent_path().string() + "/"));
+  EXPECT_TRUE(has(page, "<code>quick.json</code>"));
+}
+
 TEST_F(ReportTest, MarksOptionsThatDifferFromTheReference) {
   const std::string page = report(SyntheticSweep::of_four());
   EXPECT_TRUE(has(page, "AdamW<small>reference</small>"));

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
@@ -30,6 +31,11 @@ std::map<std::string, std::map<std::string, int64_t>> provenance_values(const St
     for (const auto& [key, text] : facts) ++values[key][text];
   }
   return values;
+}
+
+// Without its folders, which are of one machine and its user.
+std::string name_of(const std::filesystem::path& path) {
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
 std::string code(const std::string& text) { return "<code>" + escape(text) + "</code>"; }
@@ -129,10 +135,10 @@ std::string provenance_section(const Study& study) {
   }
   for (const Source& source : study.sources) {
     const std::string of = source.label.empty() ? "" : " of " + escape(source.label);
-    table.row({"sweep file" + of, code(source.plan.sweep_file)});
+    table.row({"sweep file" + of, code(name_of(source.plan.sweep_file))});
     for (const std::string& change : source.plan.changes)
       table.row({"changed by --set" + of, code(change)});
-    table.row({"store folder" + of, code(source.plan.store_folder.string())});
+    table.row({"store folder" + of, code(name_of(source.plan.store_folder))});
     table.row({"store hash" + of, code(source.plan.store_hash)});
   }
   const StoreFacts store = plan.store_facts.value_or(StoreFacts());
