@@ -112,18 +112,24 @@ TEST_F(LimitsTest, AReadOnlyFolderCanBeReadAndNothingElse) {
 
 TEST_F(LimitsTest, TooFewOpenFilesFailRunsThatASecondCommandFinishes) {
   const std::string numbers = undisturbed(sweep());
-  for (const char* limit : {"4", "5", "6", "7"}) {
+  int64_t told = 0;
+  // How many are open at the start is not ours to say.
+  for (const char* limit : {"4", "5", "6", "7", "8", "9", "10"}) {
     const std::string out = std::string("files") + limit;
     const Finished run = shell("ulimit -n " + std::string(limit) + "\n$D" + run_words(out));
+    if (run.output.find("error while loading shared libraries") != std::string::npos) continue;
     EXPECT_THAT(run.status, AnyOf(0, 1)) << run.output;
     if (run.status != 0) {
       EXPECT_THAT(run.output, HasSubstr("Too many open files"));
+      ++told;
     }
     EXPECT_THAT(run.output, Not(HasSubstr("needs Linux")));
     const Finished again = shell("$D" + run_words(out));
     EXPECT_EQ(again.status, 0) << again.output;
     EXPECT_EQ(numbers_of(path(out)), numbers);
+    if (run.status == 0) break;  // more are enough too
   }
+  EXPECT_GT(told, 0);
 }
 
 TEST_F(LimitsTest, AFileBeyondTheLimitIsAnErrorThatNamesItAndNoSignal) {
