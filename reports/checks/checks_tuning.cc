@@ -19,6 +19,13 @@ int64_t tried(const Arm& arm) {
   });
 }
 
+// Of its trials those by which the tuning itself extended its grid, by one rule for every arm.
+int64_t extensions(const Study& study, const Arm& arm) {
+  return std::ranges::count_if(study.plan.decisions, [&](const TuningDecision& decision) {
+    return decision.arm == arm.name && !decision.extended.empty();
+  });
+}
+
 const SweptOption* swept_rate(const Arm& arm) {
   for (const SweptOption& option : arm.swept) {
     if (option.key == "learning_rate" && option.values.size() > 1) return &option;
@@ -65,10 +72,13 @@ Findings unequal_trials(const Study& study) {
   std::map<int64_t, std::vector<std::string>> by_count;
   double least = INFINITY, most = 0;
   std::string cheapest, dearest;
+  std::vector<std::string> extended;
   for (const Arm& arm : study.summary.arms) {
     const int64_t count = tried(arm);
     if (count == 0) continue;
-    by_count[count].push_back(arm.name);
+    const int64_t own = extensions(study, arm);
+    if (own > 0) extended.push_back(arm.name + " " + counted(own, "setting"));
+    by_count[count - own].push_back(arm.name);
     double seconds = 0;
     for (const Setting& setting : arm.tried()) {
       for (const Result* run : setting.runs) seconds += run->train_seconds;
@@ -88,6 +98,13 @@ Findings unequal_trials(const Study& study) {
                         {}});
     // Arms that had as many may be compared all the same.
     for (const auto& [count, arms] : by_count) findings.back().groups.push_back(arms);
+  }
+  if (!extended.empty()) {
+    findings.push_back({Severity::kInform,
+                        "The tuning extended grids whose best lay on an edge: " + joined(extended) +
+                            " more. The rule is one for every arm; the best of more tries is "
+                            "better by luck all the same.",
+                        {}});
   }
   if (most > 2 * least) {
     findings.push_back({Severity::kInform,

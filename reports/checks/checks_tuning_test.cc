@@ -104,6 +104,15 @@ TEST_F(FairnessTest, F36SettingsThatTie) {
   EXPECT_THAT(of("F36"), ElementsAre(finding(kInform, "The best 2 settings of AdamW tie")));
 }
 
+TEST_F(FairnessTest, F01TheTuningsOwnExtensionIsToldAndNoFaultOfThePlan) {
+  add_trials("AdamW", "adamw", {0.0005, 0.002, 0.004});
+  add_trials("Muon", "muon", {0.0004, 0.003});
+  EXPECT_THAT(of("F01"), ElementsAre(finding(kWarn, "not tuned equally")));
+  study_.plan.decisions = {{"AdamW", "acceptance_length", {}, "lr=0.002", "lr=0.004"},
+                           {"Muon", "acceptance_length", {}, "lr=0.001", ""}};
+  EXPECT_THAT(of("F01"), ElementsAre(finding(kInform, "on an edge: AdamW 1 setting more")));
+}
+
 TEST_F(FairnessTest, F37NothingWasTuned) {
   EXPECT_THAT(of("F37"), ElementsAre(finding(kWarn, "each arm ran at one setting")));
   add("Lion", "lion", 0.001, 4, 1.3);
