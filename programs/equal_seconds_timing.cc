@@ -31,8 +31,14 @@ EqualSeconds timed(const Sweep& sweep, const PlannedStore& store, const RunFolde
   std::map<std::string, std::string> representative;  // arm by step identity
   std::map<std::string, std::string> stands_for;      // an arm's representative
   for (const PlannedRun& run : plan.runs) {
-    if (stands_for.contains(run.arm)) continue;
     const PlannedSegment* segment = segments.at(run.segments.front());
+    if (const auto like = stands_for.find(run.arm); like != stands_for.end()) {
+      const auto known = representative.find(step_identity(segment->config));
+      if (known != representative.end() && known->second == like->second) continue;
+      throw Error("arm '" + run.arm +
+                  "': its settings differ in more than learning rates, so that their steps take "
+                  "different times; at equal seconds give each such setting an arm of its own");
+    }
     const auto [known, added] = representative.emplace(step_identity(segment->config), run.arm);
     stands_for[run.arm] = known->second;
     if (added) arms.push_back({run.arm, segment});
@@ -57,6 +63,12 @@ Json with_step_seconds(const Sweep& sweep, const PlannedStore& store, const RunF
     const JsonObject* content = frozen.sweep.if_object();
     const Json* compare = content == nullptr ? nullptr : content->if_contains("compare");
     if (compare == nullptr) return sweep.content;  // another sweep, which require_same tells
+    // So is another budget, or another time of a step, than was frozen.
+    const EqualSeconds& asked = *sweep.equal_seconds;
+    const EqualSeconds kept = parse_equal_seconds(*compare, folder.plan().string() + ": compare");
+    if ((asked.budget != 0 && asked.budget != kept.budget) ||
+        (asked.is_resolved() && asked.step_seconds != kept.step_seconds))
+      return sweep.content;
     Json same = sweep.content;
     same.as_object()["compare"] = *compare;
     return same;
@@ -65,7 +77,13 @@ Json with_step_seconds(const Sweep& sweep, const PlannedStore& store, const RunF
   const InterruptCounter interrupts;
   const fs::path place = folder.root() / "timing";
   fs::remove_all(place);
-  const EqualSeconds compare = timed(sweep, store, RunFolder(place), out);
+  EqualSeconds compare;
+  try {
+    compare = timed(sweep, store, RunFolder(place), out);
+  } catch (...) {
+    fs::remove_all(place);
+    throw;
+  }
   fs::remove_all(place);
   for (const SweepArm& arm : sweep.arms) {
     out << "equal seconds: " << compare.steps(arm.name, "compare") << " steps of " << arm.name

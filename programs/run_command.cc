@@ -26,6 +26,8 @@ constexpr char kHelp[] =
     "Builds the store if it is not there, freezes the plan in DIR/plan.json, runs it, and writes\n"
     "DIR/report/index.html. The same command again goes on where it stopped; what is done is "
     "kept; --again trains anew what another build of draftlab has done.\n"
+    "A sweep with \"compare\": \"seconds\" times a step of each arm alone first and gives it the "
+    "steps that fit.\n"
     "After Ctrl-C the workers write a checkpoint, the report is written as far as it goes, and "
     "the\n"
     "command ends with status 1; a second Ctrl-C kills the workers.\n\n"

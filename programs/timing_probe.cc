@@ -138,9 +138,16 @@ std::string measure(const RunFolder& folder, const PlanRecord& plan,
 // Tells what was measured, or takes it away and says why nothing of it counts.
 std::string judge(const RunFolder& folder, const std::vector<Probe>& group, std::ostream& out) {
   std::vector<NamedTiming> timings;
-  for (const auto& [arm, segment] : group)
-    timings.push_back({arm, read_timing(SegmentFolder(folder, segment->id).timing()).value()});
-  const std::string uneven = uneven_control(timings);
+  std::map<std::string, std::vector<NamedTiming>> alike;  // by forward pass
+  for (const Probe& probe : group) {
+    timings.push_back(
+        {probe.arm, read_timing(SegmentFolder(folder, probe.segment->id).timing()).value()});
+    alike[forward_identity(probe.segment->config)].push_back(timings.back());
+  }
+  std::string uneven;
+  for (const auto& [key, same] : alike) {
+    if (uneven.empty()) uneven = uneven_control(same);
+  }
   for (const auto& [arm, segment] : group) {
     if (!uneven.empty()) std::filesystem::remove(SegmentFolder(folder, segment->id).timing());
   }

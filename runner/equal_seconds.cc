@@ -12,7 +12,13 @@ int64_t EqualSeconds::steps(const std::string& arm, const std::string& where) co
   if (found == step_seconds.end())
     throw Error(where, "has no seconds of a step for '" + arm + "'; give them for every arm");
   constexpr double kHair = 1e-9;  // 40 x t / t is 40
-  const auto steps = static_cast<int64_t>(std::floor(budget / found->second * (1 + kHair)));
+  constexpr double kMostSteps = 1e12;
+  const double fit = std::floor(budget / found->second * (1 + kHair));
+  if (fit > kMostSteps) {
+    throw Error(where, "a budget of " + number_text(budget) + " s holds " + significant(fit, 2) +
+                           " steps of '" + arm + "', which nobody can train; shorten it");
+  }
+  const auto steps = static_cast<int64_t>(fit);
   if (steps >= 1) return steps;
   throw Error(where, "a budget of " + number_text(budget) + " s holds not one step of '" + arm +
                          "', which takes " + number_text(found->second) + " s");

@@ -69,6 +69,13 @@ TEST(EqualSeconds, MistakesAreErrorsAtTheirKey) {
       refusal({{"/compare", R"({"seconds": 0.1, "step_seconds": {"adamw": 0.2, "muon": 0.3}})"}}),
       HasSubstr("holds not one step of 'adamw'"));
   EXPECT_THAT(refusal({{"/compare", R"({"seconds": 1, "minutes": 2})"}}), HasSubstr("minutes"));
+  EXPECT_THAT(
+      refusal({{"/compare",
+                R"({"seconds": 9, "step_seconds": {"adamw": 0.2, "muon": 0.3, "mion": 0.3}})"}}),
+      HasSubstr("compare.step_seconds.mion: is no arm of this sweep"));
+  EXPECT_THAT(
+      refusal({{"/compare", R"({"seconds": 1e300, "step_seconds": {"adamw": 0.2, "muon": 0.3}})"}}),
+      HasSubstr("which nobody can train"));
   EXPECT_THAT(refusal({{"/arms/0/switches", R"([{"at": 5}])"}}),
               HasSubstr("cannot go with \"compare\": \"seconds\""));
 }

@@ -321,6 +321,13 @@ Sweep parse_sweep(const Json& content, const fs::path& file) {
     }
     sweep.arms.push_back(std::move(arm));
   }
+  if (sweep.equal_seconds) {
+    for (const auto& timed : sweep.equal_seconds->step_seconds) {
+      if (std::ranges::find(sweep.arms, timed.first, &SweepArm::name) != sweep.arms.end()) continue;
+      throw Error(fields.where("compare") + ".step_seconds." + timed.first,
+                  "is no arm of this sweep");
+    }
+  }
   if (fields.has("questions")) {
     std::vector<std::string> names;
     for (const SweepArm& arm : sweep.arms) names.push_back(arm.name);

@@ -44,6 +44,11 @@ TEST_F(EqualSecondsTest, ArmsAreTimedThenFrozenAndComparedEachAtTheEndOfItsSched
   const Finished again = draftlab({"run", kSweep, "--out", out, "--store", store()});
   EXPECT_EQ(again.status, 0) << again.output;
   EXPECT_THAT(again.output, Not(HasSubstr("start ")));
+  // Another budget is another plan, and told.
+  const Finished longer = draftlab(
+      {"run", kSweep, "--out", out, "--store", store(), "--set", "compare={\"seconds\": 60}"});
+  EXPECT_EQ(longer.status, 1);
+  EXPECT_THAT(longer.output, HasSubstr("was frozen from another sweep"));
   fs::remove_all(segment_of(out, 1).root());
   expect_resumed_as(numbers, out);
   // And repeats elsewhere, given as it was frozen.
@@ -54,6 +59,21 @@ TEST_F(EqualSecondsTest, ArmsAreTimedThenFrozenAndComparedEachAtTheEndOfItsSched
   const Finished same = draftlab({"run", path("resolved.json"), "--out", path("same")});
   ASSERT_EQ(same.status, 0) << same.output;
   EXPECT_EQ(numbers_of(path("same")), numbers);
+}
+
+TEST_F(EqualSecondsTest, AnArmWhoseSettingsTakeDifferentTimesIsRefused) {
+  Json sweep = read_json(kSweep);
+  sweep.as_object()["store"] = JsonObject{{"folder", store()}};
+  sweep.as_object().erase("tuning");
+  sweep.as_object()["arms"].as_array()[1].as_object()["optimizer"].as_object()["steps"] =
+      JsonArray{2, 5};
+  sweep.as_object()["split"] = JsonObject{{"train", 24}, {"held_out", 8}};
+  replace_file(path("mixed.json"), pretty(sweep));
+  const Finished run = draftlab({"run", path("mixed.json"), "--out", path("mixed")});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.output, HasSubstr("arm 'Muon': its settings differ in more than learning rates"));
+  EXPECT_FALSE(fs::exists(path("mixed/timing")));
+  EXPECT_FALSE(fs::exists(path("mixed/plan.json")));
 }
 
 }  // namespace

@@ -87,9 +87,10 @@ Findings read_before_the_end(const Study& study) {
       Severity::kRefuse,
       "When the fastest run ends, after " + seconds_text(seconds) +
           ", the schedule still runs for " + joined(where) +
-          "; losses fall most while the rate comes down, so equal seconds name no winner. Give "
-          "slower "
-          "arms fewer steps in a sweep of their own, or compare the time to the target.",
+          "; losses fall most while the rate comes down, so equal seconds name no winner. A sweep "
+          "with "
+          "\"compare\": \"seconds\" gives each arm the steps that fit; or compare the time to the "
+          "target.",
       arms};
   finding.by_time_only = true;
   return {finding};
