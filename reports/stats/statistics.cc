@@ -100,9 +100,11 @@ double equivalence_p(const Estimate& differences, double margin, double least_sd
 
 Estimate at_level(const Estimate& differences, double level, double least_sd) {
   Estimate wider = differences;
-  const double error = standard_error(differences, least_sd);
-  if (std::isnan(error) || !(level > 0)) return wider;
-  const double half = student_t_quantile(1 - level / 2, differences.n - 1) * error;
+  if (std::isnan(differences.sd) || !(level > 0)) return wider;
+  // In the order of estimate(), so that its interval comes back bit for bit.
+  const double half = student_t_quantile(1 - level / 2, differences.n - 1) *
+                      std::max(differences.sd, least_sd) /
+                      std::sqrt(static_cast<double>(differences.n));
   wider.low = differences.mean - half;
   wider.high = differences.mean + half;
   return wider;

@@ -218,7 +218,10 @@ TEST(PairedT, ASpreadIsNoSmallerThanWhatValuesAreCountedIn) {
 
 TEST(PairedT, AnIntervalAtALevelExcludesZeroJustWhereThePIsBelowIt) {
   const Estimate e = estimate({0.03, 0.04, 0.05});  // p 0.0202
-  EXPECT_NEAR(at_level(e, 0.05).low, e.low, 1e-12);
+  for (const Estimate& each : {e, estimate({0.03, 0.04, 0.06}), estimate({1.1, 1.7, 1.3, 0.9})}) {
+    EXPECT_EQ(at_level(each, 0.05).low, each.low);
+    EXPECT_EQ(at_level(each, 0.05).high, each.high);
+  }
   EXPECT_GT(at_level(e, p_value(e) + 1e-4).low, 0);
   EXPECT_LT(at_level(e, p_value(e) - 1e-4).low, 0);
 }

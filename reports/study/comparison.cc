@@ -35,19 +35,19 @@ bool is_about(const Question& question, const Comparison& one) {
          (question.arm == one.b->name && question.against == one.a->name);
 }
 
-// Adjusts the p of the questions for each other, whatever measure they ask about.
-void adjust(const Family& family, std::vector<Comparison>& all) {
+// Adjusts the p of the questions about `measure` for all questions, whatever measure they ask
+// about.
+void adjust(const Family& family, Measure measure, std::vector<Comparison>& all) {
   std::vector<Comparison*> asked;
   for (Comparison& one : all) {
     if (!one.asked || one.refusal != nullptr) continue;
     asked.push_back(&one);
   }
-  // Those about another measure count, though their numbers are told elsewhere.
+  // Those about another measure count, of the same pair too, though their numbers are told
+  // elsewhere.
   const auto others =
       static_cast<int64_t>(std::ranges::count_if(family.questions, [&](const Question& question) {
-        return std::ranges::none_of(
-                   all,
-                   [&](const Comparison& one) { return one.asked && is_about(question, one); }) &&
+        return question.metric != kind_of(measure).key &&
                std::ranges::any_of(all, [&](const Comparison& one) {
                  return one.refusal == nullptr && is_about(question, one);
                });
@@ -85,7 +85,10 @@ bool Comparison::equivalent() const {
 }
 
 double Comparison::detectable() const {
-  return detectable_difference(difference, 0.8,
+  if (std::isnan(difference.sd)) return NAN;
+  Estimate spread = difference;  // as the test takes it
+  spread.sd = std::max(spread.sd, one_block(*a, *b));
+  return detectable_difference(spread, 0.8,
                                kClaimLevel / static_cast<double>(std::max<int64_t>(1, pairs)));
 }
 
@@ -102,11 +105,11 @@ std::vector<Comparison> comparisons(const Study& study, Measure measure, View vi
                      paired_difference(*a.chosen(), *b.chosen(), measure,
                                        by_time ? at_equal_seconds : at_end)};
       one.asked = !by_time && family.asks(a.name, b.name, measure);
-      one.same = family.same;
+      one.same = measure == study.summary.chosen_by ? family.same : 0;
       one.interval = one.difference;
       const double least = one_block(a, b);
       one.p = p_value(one.difference, least);
-      one.same_p = family.same > 0 ? equivalence_p(one.difference, family.same, least) : NAN;
+      one.same_p = one.same > 0 ? equivalence_p(one.difference, one.same, least) : NAN;
       const auto refusal =
           std::ranges::find_if(study.findings, [&](const FairnessFinding& finding) {
             return refuses(finding, a.name, b.name, by_time);
@@ -115,7 +118,7 @@ std::vector<Comparison> comparisons(const Study& study, Measure measure, View vi
       all.push_back(one);
     }
   }
-  adjust(family, all);
+  adjust(family, measure, all);
   return all;
 }
 

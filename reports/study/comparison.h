@@ -23,7 +23,7 @@ struct Comparison {
   double p = NAN;           // two-sided paired t; values are taken to differ by one block at least
   double adjusted_p = NAN;  // Holm, over the questions that no check refuses
   double same_p = NAN;      // that the difference is beyond `same`, adjusted likewise
-  double same = 0;          // the family's
+  double same = 0;          // the family's; 0 where the measure is not the deciding one
   int64_t pairs = 0;        // how many these questions are
   const FairnessFinding* refusal = nullptr;  // the first that concerns the pair; null: none
 

@@ -108,6 +108,25 @@ TEST(Comparisons, TheQuestionsOfTheSweepAreTheFamilyWhateverTheirMeasure) {
   EXPECT_TRUE(comparisons(study, Measure::kLoss, View::kEqualSteps)[0].asked);
 }
 
+TEST(Comparisons, OnePairAskedInBothMeasuresIsTwoQuestions) {
+  Study study = study_of({{"A", {1, 1, 1}}, {"B", {1.03, 1.04, 1.06}}});
+  for (Result& r : study.results) r.held_out.back().loss = 5 - r.held_out.back().acceptance_length;
+  study.summary = summarize(study.results, {});
+  study.plan.sweep = parse_json(R"({
+    "arms": [{"name": "A"}, {"name": "B"}],
+    "questions": [{"arm": "B", "against": "A"},
+                  {"arm": "B", "against": "A", "measure": "val_loss"}]})",
+                                "test");
+  // Either has p 0.0390 (1 - t / sqrt(2 + t^2), t = 4.913) and would be a claim alone.
+  for (const Measure measure : {kLength, Measure::kLoss}) {
+    const Comparison one = comparisons(study, measure, View::kEqualSteps)[0];
+    EXPECT_TRUE(one.asked);
+    EXPECT_EQ(one.pairs, 2);
+    EXPECT_NEAR(one.adjusted_p, 0.0780, 1e-4);
+    EXPECT_FALSE(one.claimed());
+  }
+}
+
 TEST(Comparisons, ADifferenceThatStandsAloneMayNotStandAmongMany) {
   // Differences 0.02, 0.03, 0.05: p 0.065 is none; 0.03, 0.04, 0.05 is one alone (p 0.020).
   const Study two = study_of({{"A", {1, 1, 1}}, {"B", {1.03, 1.04, 1.05}}});
@@ -166,6 +185,8 @@ TEST(Comparisons, EqualDifferencesAreNoSurerThanOneBlockAllows) {
   // t = 0.001 / (0.01 / sqrt 3)
   EXPECT_NEAR(one.p, 0.878, 0.001);
   EXPECT_FALSE(one.claimed());
+  // 3.264 standard deviations of one block, as for any spread of that size.
+  EXPECT_NEAR(one.detectable(), 0.03264, 1e-5);
 }
 
 TEST(Comparisons, ADifferenceThatIsSurelySmallIsCalledNone) {
@@ -180,6 +201,21 @@ TEST(Comparisons, ADifferenceThatIsSurelySmallIsCalledNone) {
   EXPECT_THAT(comparison_text(one, kLength), HasSubstr("no difference to B beyond 0.02 (−0.001"));
   study.plan.sweep = parse_json(R"({"same": 0.002, "arms": []})", "test");
   EXPECT_FALSE(comparisons(study, kLength, View::kEqualSteps)[0].equivalent());
+}
+
+TEST(Comparisons, AMarginOfTheDecidingMeasureSaysNothingOfTheOther) {
+  Study study = study_of({{"A", {1, 1, 1}}, {"B", {1.002, 0.999, 1.001}}});
+  for (Result& r : study.results) r.held_out.back().loss = 5 - r.held_out.back().acceptance_length;
+  study.summary = summarize(study.results, {});
+  study.plan.sweep = parse_json(R"({
+    "same": 0.02, "arms": [{"name": "A"}, {"name": "B"}],
+    "questions": [{"arm": "B", "against": "A"},
+                  {"arm": "B", "against": "A", "measure": "val_loss"}]})",
+                                "test");
+  EXPECT_TRUE(comparisons(study, kLength, View::kEqualSteps)[0].equivalent());
+  const Comparison loss = comparisons(study, Measure::kLoss, View::kEqualSteps)[0];
+  EXPECT_FALSE(loss.equivalent());
+  EXPECT_TRUE(std::isnan(loss.same_p));
 }
 
 TEST(Comparisons, ARefusedPairIsNeverClaimedAndNotCounted) {
