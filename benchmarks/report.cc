@@ -15,58 +15,55 @@
 namespace draftlab {
 namespace {
 
-// Made once, removed at the end.
-class LargeFolder {
+// A folder on the disk for as long as it lives.
+class WrittenFolder {
  public:
-  LargeFolder() : folder_(scratch_folder("draftlab_report_benchmark")) {
-    SyntheticSweep sweep;
-    sweep.name = "large";
-    sweep.steps = 2000;
-    sweep.evaluations.clear();
-    for (int64_t step = 1; step <= sweep.steps; ++step) sweep.evaluations.push_back(step);
-    sweep.seeds = 10;
-    sweep.updates = false;
-    for (const char* kind : {"adamw", "muon", "normuon", "turbo_muon"}) {
-      sweep.arms.push_back(
-          {kind, kind, {1e-3, 2e-3, 4e-3, 8e-3, 16e-3}, {1.3, 1.35, 1.4, 1.36, 1.31}, 0.01});
-    }
+  WrittenFolder(const char* name, const SyntheticSweep& sweep) : folder_(scratch_folder(name)) {
     write_synthetic_folder(folder_.root(), sweep);
   }
-  ~LargeFolder() { std::filesystem::remove_all(folder_.root()); }
+  ~WrittenFolder() { std::filesystem::remove_all(folder_.root()); }
   const RunFolder& folder() const { return folder_; }
 
  private:
   RunFolder folder_;
 };
 
+SyntheticSweep large_sweep() {
+  SyntheticSweep sweep;
+  sweep.name = "large";
+  sweep.steps = 2000;
+  sweep.evaluations.clear();
+  for (int64_t step = 1; step <= sweep.steps; ++step) sweep.evaluations.push_back(step);
+  sweep.seeds = 10;
+  sweep.updates = false;
+  for (const char* kind : {"adamw", "muon", "normuon", "turbo_muon"}) {
+    sweep.arms.push_back(
+        {kind, kind, {1e-3, 2e-3, 4e-3, 8e-3, 16e-3}, {1.3, 1.35, 1.4, 1.36, 1.31}, 0.01});
+  }
+  return sweep;
+}
+
+// Made once, removed at the end.
 const RunFolder& large_folder() {
-  static const LargeFolder large;
+  static const WrittenFolder large("draftlab_report_benchmark", large_sweep());
   return large.folder();
 }
 
 // 200 arms; the numbers are made up and all differ.
-class ManyArms {
- public:
-  ManyArms() : folder_(scratch_folder("draftlab_arms_benchmark")) {
-    SyntheticSweep sweep;
-    sweep.name = "arms";
-    sweep.seeds = 5;
-    for (int arm = 0; arm < 200; ++arm) {
-      const bool first = arm == 0;
-      sweep.arms.push_back({"arm " + std::to_string(arm),
-                            first ? "adamw" : "muon",
-                            {first ? 1e-3 : 1e-3 + 1e-5 * arm},
-                            {1.3 + 0.0005 * (arm * 37 % 200)},
-                            0.01});
-    }
-    write_synthetic_folder(folder_.root(), sweep);
+SyntheticSweep many_arms() {
+  SyntheticSweep sweep;
+  sweep.name = "arms";
+  sweep.seeds = 5;
+  for (int arm = 0; arm < 200; ++arm) {
+    const bool first = arm == 0;
+    sweep.arms.push_back({"arm " + std::to_string(arm),
+                          first ? "adamw" : "muon",
+                          {first ? 1e-3 : 1e-3 + 1e-5 * arm},
+                          {1.3 + 0.0005 * (arm * 37 % 200)},
+                          0.01});
   }
-  ~ManyArms() { std::filesystem::remove_all(folder_.root()); }
-  const RunFolder& folder() const { return folder_; }
-
- private:
-  RunFolder folder_;
-};
+  return sweep;
+}
 
 double peak_megabytes() {
   rusage usage{};
@@ -96,7 +93,7 @@ void BM_WholeReport(benchmark::State& state) {
 BENCHMARK(BM_WholeReport)->Unit(benchmark::kMillisecond);
 
 void BM_ReportOfManyArms(benchmark::State& state) {
-  const ManyArms many;
+  const WrittenFolder many("draftlab_arms_benchmark", many_arms());
   for (auto _ : state) write_report(many.folder());
   size_t bytes = 0;
   for (const auto& file : std::filesystem::recursive_directory_iterator(many.folder().report()))

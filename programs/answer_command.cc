@@ -1,8 +1,6 @@
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <iostream>
 
+#include "base/terminal_text.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
 #include "programs/terminal_answer.h"
@@ -25,9 +23,7 @@ constexpr char kHelp[] =
 }  // namespace
 
 void print_answer(const Study& study, std::ostream& out) {
-  struct winsize size = {};
-  const bool terminal = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  out << opening_text(opening(study), terminal ? size.ws_col : 100);
+  out << opening_text(opening(study), terminal_width(100));
 }
 
 int answer_command(const Words& words) {

@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <iostream>
 
+#include "base/terminal_text.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
 #include "reports/checks/checked_study.h"
 #include "reports/checks/fairness.h"
 #include "reports/study/comparison.h"
 #include "reports/study/study.h"
-#include "runner/terminal_text.h"
 
 namespace draftlab {
 namespace {

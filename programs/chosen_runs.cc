@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/terminal_text.h"
 #include "reports/text/words.h"
 #include "runner/forget.h"
 #include "runner/run_name.h"
-#include "runner/terminal_text.h"
 
 namespace draftlab {
 

@@ -2,12 +2,12 @@
 #include <iostream>
 
 #include "base/file.h"
+#include "base/terminal_text.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
 #include "reports/checks/checked_study.h"
 #include "reports/decision/decision.h"
 #include "reports/pipeline/pipeline_findings.h"
-#include "runner/terminal_text.h"
 
 namespace draftlab {
 namespace {

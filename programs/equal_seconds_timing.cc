@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <ostream>
-#include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/number_text.h"
@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Json with_compare(Json content, const EqualSeconds& compare) {
-  content.as_object()["compare"] = to_json(compare);
+Json with_compare(Json content, Json compare) {
+  content.as_object()["compare"] = std::move(compare);
   return content;
 }
 
@@ -69,9 +69,7 @@ Json with_step_seconds(const Sweep& sweep, const PlannedStore& store, const RunF
     if ((asked.budget != 0 && asked.budget != kept.budget) ||
         (asked.is_resolved() && asked.step_seconds != kept.step_seconds))
       return sweep.content;
-    Json same = sweep.content;
-    same.as_object()["compare"] = *compare;
-    return same;
+    return with_compare(sweep.content, *compare);
   }
   if (sweep.equal_seconds->is_resolved()) return sweep.content;
   const InterruptCounter interrupts;
@@ -89,7 +87,7 @@ Json with_step_seconds(const Sweep& sweep, const PlannedStore& store, const RunF
     out << "equal seconds: " << compare.steps(arm.name, "compare") << " steps of " << arm.name
         << " fit " << significant(compare.budget, 3) << " s" << std::endl;
   }
-  return with_compare(sweep.content, compare);
+  return with_compare(sweep.content, to_json(compare));
 }
 
 }  // namespace draftlab

@@ -1,15 +1,16 @@
 #include "programs/execution.h"
 
 #include <sched.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <functional>
 #include <iostream>
 #include <ostream>
 
 #include "base/error.h"
+#include "base/terminal_text.h"
 #include "programs/sweep_store.h"
 #include "programs/terminal_answer.h"
 #include "programs/timing_probe.h"
@@ -25,7 +26,6 @@
 #include "runner/run_name.h"
 #include "runner/scheduler.h"
 #include "runner/sweep.h"
-#include "runner/terminal_text.h"
 #include "runner/tuning.h"
 #include "runner/worker_lock.h"
 
@@ -35,11 +35,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kGraceSeconds = 60;
-
-size_t terminal_width() {
-  struct winsize size = {};
-  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
 
 void stop_leftovers(const RunFolder& folder, const PlanRecord& plan, std::ostream& out) {
   for (const PlannedSegment& segment : plan.segments) {
@@ -136,7 +131,9 @@ Execution execute_plan(const RunFolder& folder, const PlanRecord& plan, int jobs
         << " cores: the seconds of a run will count the others' work too" << std::endl;
   }
   LocalLauncher launcher(worker_program());
-  ProgressDisplay progress(plan, folder, jobs, out, live ? terminal_width : nullptr);
+  std::function<size_t()> width;  // asked again each time: windows change
+  if (live) width = [] { return terminal_width(80); };
+  ProgressDisplay progress(plan, folder, jobs, out, width);
   Scheduler scheduler(folder, plan, launcher, progress,
                       {jobs, kGraceSeconds, InterruptCounter::count, run_clock(folder)});
   const ScheduleResult result = scheduler.run();

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/number_text.h"
+#include "base/terminal_text.h"
 #include "record/buffer.h"
 #include "record/option.h"
 #include "record/update_cost.h"
-#include "runner/terminal_text.h"
 
 namespace draftlab {
 namespace {

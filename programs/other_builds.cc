@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/terminal_text.h"
 #include "record/lives.h"
 #include "record/option.h"
 #include "record/segment_state.h"
 #include "reports/text/words.h"
 #include "runner/forget.h"
-#include "runner/terminal_text.h"
 
 namespace draftlab {
 namespace {

@@ -3,12 +3,12 @@
 
 #include "base/file.h"
 #include "base/number_text.h"
+#include "base/terminal_text.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
 #include "reports/pipeline/pipeline_findings.h"
 #include "reports/pipeline/pipeline_output.h"
 #include "reports/text/words.h"
-#include "runner/terminal_text.h"
 
 namespace draftlab {
 namespace {

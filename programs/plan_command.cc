@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/number_text.h"
+#include "base/terminal_text.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
 #include "programs/execution.h"
@@ -14,7 +15,6 @@
 #include "runner/estimate.h"
 #include "runner/memory.h"
 #include "runner/planner.h"
-#include "runner/terminal_text.h"
 #include "runner/tuning.h"
 
 namespace draftlab {

@@ -8,12 +8,12 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/terminal_text.h"
 #include "programs/execution.h"
 #include "programs/worker_program.h"
 #include "reports/text/words.h"
 #include "runner/estimate.h"
 #include "runner/memory.h"
-#include "runner/terminal_text.h"
 
 namespace draftlab {
 namespace {

@@ -1,11 +1,11 @@
 #include <iostream>
 
+#include "base/terminal_text.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
 #include "reports/checks/checked_study.h"
 #include "reports/page/report.h"
 #include "reports/tables/tensorboard.h"
-#include "runner/terminal_text.h"
 
 namespace draftlab {
 namespace {

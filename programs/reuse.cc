@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/terminal_text.h"
 #include "record/events.h"
 #include "record/lives.h"
 #include "record/metrics.h"
@@ -17,7 +18,6 @@
 #include "record/segment_state.h"
 #include "reports/study/company.h"
 #include "reports/text/words.h"
-#include "runner/terminal_text.h"
 
 namespace draftlab {
 namespace {

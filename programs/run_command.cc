@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/terminal_text.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
 #include "programs/equal_seconds_timing.h"
@@ -12,7 +13,6 @@
 #include "programs/worker_program.h"
 #include "runner/difference.h"
 #include "runner/planner.h"
-#include "runner/terminal_text.h"
 
 namespace draftlab {
 namespace {

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <iostream>
 
+#include "base/terminal_text.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
 #include "record/plan.h"
 #include "runner/status.h"
-#include "runner/terminal_text.h"
 
 namespace draftlab {
 namespace {
@@ -26,13 +26,13 @@ struct Folder {
   RunFolder place;
   PlanRecord plan;
   std::string broken;  // why a later phase cannot be read; "": all can
-  std::vector<RunStatus> runs;
+  PlanStatus status;
 };
 
 Folder read_folder(const std::string& name) {
   Folder folder{RunFolder(name), {}, "", {}};
   folder.plan = read_plan(folder.place, folder.broken);
-  folder.runs = read_status(folder.place, folder.plan);
+  folder.status = read_status(folder.place, folder.plan);
   return folder;
 }
 
@@ -42,16 +42,16 @@ bool all_ended(const std::vector<RunStatus>& runs) {
 }
 
 void print(const Folder& folder) {
-  std::cout << text_of(folder.runs);
-  const std::string best = best_so_far(folder.runs, folder.plan);
-  const bool ended = all_ended(folder.runs);
-  if (const auto left = seconds_left(folder.place, folder.plan))
+  std::cout << text_of(folder.status.runs);
+  const std::string best = best_so_far(folder.status.runs, folder.plan);
+  const bool ended = all_ended(folder.status.runs);
+  if (const auto& left = folder.status.seconds_left)
     std::cout << "about " << duration_text(*left) << " left\n";
   if (!best.empty()) {
     std::cout << "ahead" << (ended ? ": " : " so far: ") << best
               << " (draftlab answer says what may be claimed)\n";
   }
-  for (const RunStatus& run : folder.runs) {
+  for (const RunStatus& run : folder.status.runs) {
     if ((run.state == "running" || run.state == "failed") && !run.log.empty())
       std::cout << "log of " << printable(run.run) << ": "
                 << (folder.place.root() / run.log).string() << "\n";
@@ -65,13 +65,13 @@ void print(const Folder& folder) {
 }
 
 Json json_of(const Folder& folder) {
-  const auto left = seconds_left(folder.place, folder.plan);
+  const auto& left = folder.status.seconds_left;
   return JsonObject{{"folder", folder.place.root().string()},
                     {"name", folder.plan.name},
                     {"seconds_left", left ? Json(*left) : Json(nullptr)},
-                    {"best_so_far", best_so_far(folder.runs, folder.plan)},
+                    {"best_so_far", best_so_far(folder.status.runs, folder.plan)},
                     {"broken", folder.broken},
-                    {"runs", to_json(folder.runs)}};
+                    {"runs", to_json(folder.status.runs)}};
 }
 
 }  // namespace

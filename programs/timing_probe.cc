@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/terminal_text.h"
 #include "programs/readiness.h"
 #include "programs/worker_program.h"
 #include "record/events.h"
@@ -20,7 +21,6 @@
 #include "runner/local_launcher.h"
 #include "runner/memory.h"
 #include "runner/scheduler.h"
-#include "runner/terminal_text.h"
 
 namespace draftlab {
 namespace {
@@ -159,6 +159,27 @@ std::string judge(const RunFolder& folder, const std::vector<Probe>& group, std:
   return "";
 }
 
+// What became of timing a group, tried again while something else seems to run.
+struct Timed {
+  bool interrupted = false;
+  std::string failure;  // the worker's
+  std::string uneven;   // why nothing is kept after the last try
+};
+Timed timed(const RunFolder& folder, const PlanRecord& plan, const std::vector<Probe>& group,
+            std::ostream& out) {
+  Timed result;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    result.interrupted = InterruptCounter::count() > 0;
+    if (result.interrupted) return result;
+    result.failure = measure(folder, plan, group);
+    result.interrupted = InterruptCounter::count() > 0;
+    if (result.interrupted || !result.failure.empty()) return result;
+    result.uneven = judge(folder, group, out);
+    if (result.uneven.empty()) break;
+  }
+  return result;
+}
+
 }  // namespace
 
 bool probe_timings(const RunFolder& folder, const PlanRecord& plan, std::ostream& out) {
@@ -166,26 +187,18 @@ bool probe_timings(const RunFolder& folder, const PlanRecord& plan, std::ostream
   for (const std::vector<Probe>& group : groups_of(lacking(folder, plan), plan)) {
     if (group.size() > 1)
       out << "timing " << group.size() << " arms in turn, step by step" << std::endl;
-    std::string uneven;
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      if (InterruptCounter::count() > 0) return false;
-      const std::string failure = measure(folder, plan, group);
-      if (InterruptCounter::count() > 0) return false;
-      if (!failure.empty()) {
-        uneven.clear();
-        out << "timing " << names_of(group) << " failed, so their seconds stay those of a shared "
-            << "machine; " << printable(failure) << std::endl;
-        break;
-      }
-      uneven = judge(folder, group, out);
-      if (uneven.empty()) break;
+    const Timed result = timed(folder, plan, group, out);
+    if (result.interrupted) return false;
+    if (!result.failure.empty()) {
+      out << "timing " << names_of(group) << " failed, so their seconds stay those of a shared "
+          << "machine; " << printable(result.failure) << std::endl;
+    } else if (!result.uneven.empty()) {
+      out << "timing " << names_of(group) << ": the machine is busy with something else, since "
+          << printable(result.uneven)
+          << "; nothing is kept, and their seconds stay those of a shared machine. `draftlab "
+             "resume` measures again"
+          << std::endl;
     }
-    if (uneven.empty()) continue;
-    out << "timing " << names_of(group) << ": the machine is busy with something else, since "
-        << printable(uneven)
-        << "; nothing is kept, and their seconds stay those of a shared machine. `draftlab "
-           "resume` measures again"
-        << std::endl;
   }
   return true;
 }
@@ -195,24 +208,20 @@ std::optional<std::map<std::string, double>> time_arms(const RunFolder& folder,
                                                        const std::vector<TimedArm>& arms,
                                                        std::ostream& out) {
   for (const TimedArm& arm : arms) make_folder(SegmentFolder(folder, arm.segment->id).root());
-  std::string uneven;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    if (InterruptCounter::count() > 0) return std::nullopt;
-    const std::string failure = measure(folder, plan, arms);
-    if (InterruptCounter::count() > 0) return std::nullopt;
-    if (!failure.empty()) throw Error("timing " + names_of(arms), failure);
-    uneven = judge(folder, arms, out);
-    if (!uneven.empty()) continue;
-    std::map<std::string, double> seconds;
-    for (const auto& [arm, segment] : arms) {
-      seconds[arm] =
-          step_time(read_timing(SegmentFolder(folder, segment->id).timing()).value()).seconds();
-    }
-    return seconds;
+  const Timed result = timed(folder, plan, arms, out);
+  if (result.interrupted) return std::nullopt;
+  if (!result.failure.empty()) throw Error("timing " + names_of(arms), result.failure);
+  if (!result.uneven.empty()) {
+    throw Error("timing " + names_of(arms),
+                "the machine is busy with something else, since " + result.uneven +
+                    "; equal seconds mean nothing here: stop what else runs, and try again");
   }
-  throw Error("timing " + names_of(arms),
-              "the machine is busy with something else, since " + uneven +
-                  "; equal seconds mean nothing here: stop what else runs, and try again");
+  std::map<std::string, double> seconds;
+  for (const auto& [arm, segment] : arms) {
+    seconds[arm] =
+        step_time(read_timing(SegmentFolder(folder, segment->id).timing()).value()).seconds();
+  }
+  return seconds;
 }
 
 }  // namespace draftlab

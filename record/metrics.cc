@@ -210,6 +210,10 @@ Baselines read_baselines(const std::filesystem::path& file) {
   baselines.initial_weights_hash = fields.text("initial_weights_hash", "");
   baselines.duplicates = fields.integer("duplicates", -1);
   baselines.near_copies = integers_if_any(fields, "near_copies");
+  for (const int64_t near : baselines.near_copies) {
+    if (near != 0 && near != 1)
+      throw Error(fields.where("near_copies"), "holds a flag that is neither 0 nor 1");
+  }
   fields.finish();
   return baselines;
 }

@@ -161,9 +161,26 @@ TEST_F(MetricsFile, EveryFieldOfEveryRowReadsBack) {
 }
 
 TEST_F(MetricsFile, EveryFieldOfTheBaselinesReadsBack) {
-  const Baselines baselines = numbered(Baselines());
+  Baselines baselines = numbered(Baselines());
+  baselines.near_copies = {1, 0};
   write_baselines(file_, baselines);
   EXPECT_EQ(field_texts(read_baselines(file_)), field_texts(baselines));
+}
+
+TEST_F(MetricsFile, ANearCopyThatIsNoFlagIsAnError) {
+  for (const int64_t flag : {2, -1}) {
+    Baselines baselines;
+    baselines.near_copies = {0, flag};
+    write_baselines(file_, baselines);
+    try {
+      read_baselines(file_);
+      FAIL() << "nobody can count by " << flag;
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()), file_.string() +
+                                               ": near_copies: holds a flag that is "
+                                               "neither 0 nor 1");
+    }
+  }
 }
 
 TEST(LayerKind, IsTheNameWithoutItsLayerAndItsEnding) {

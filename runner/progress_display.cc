@@ -4,10 +4,10 @@
 #include <unordered_map>
 
 #include "base/number_text.h"
+#include "base/terminal_text.h"
 #include "record/progress.h"
 #include "record/timing.h"
 #include "runner/estimate.h"
-#include "runner/terminal_text.h"
 
 namespace draftlab {
 namespace {

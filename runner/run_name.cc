@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
-#include "runner/terminal_text.h"
+#include "base/terminal_text.h"
 
 namespace draftlab {
 namespace {

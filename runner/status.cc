@@ -7,12 +7,12 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
+#include "base/terminal_text.h"
 #include "record/choice.h"
 #include "record/progress.h"
 #include "record/segment_state.h"
 #include "record/timing.h"
 #include "runner/estimate.h"
-#include "runner/terminal_text.h"
 #include "runner/worker_lock.h"
 
 namespace draftlab {
@@ -62,25 +62,56 @@ std::string number_or_dash(const std::optional<double>& value, int decimals) {
   return value ? fixed(*value, decimals) : "-";
 }
 
+// Until all segments are done, by the pace of those that run and have run; nothing where there is
+// none yet, or nothing is left. `segments` are in the plan's order.
+std::optional<double> seconds_left(const RunFolder& folder, const PlanRecord& plan,
+                                   const std::vector<SegmentStatus>& segments) {
+  const auto measured = measured_seconds_per_step(folder, plan);
+  std::map<std::string, double> pace;  // seconds a step, by what it depends on
+  int workers = 0;
+  for (size_t i = 0; i < segments.size(); ++i) {
+    const auto& rate = segments[i].steps_per_second;
+    if (!rate || !(*rate > 0)) continue;
+    ++workers;
+    pace.try_emplace(step_identity(plan.segments[i].config), 1 / *rate);
+  }
+  for (const auto& [kind, seconds] : measured) pace[kind] = seconds;
+  if (pace.empty()) return std::nullopt;
+  double known = 0;
+  for (const auto& [kind, seconds] : pace) known += seconds;
+  std::vector<double> seconds;
+  bool any = false;
+  for (size_t i = 0; i < segments.size(); ++i) {
+    const SegmentConfig& config = plan.segments[i].config;
+    const bool ended = segments[i].state == "done" || segments[i].state == "diverged";
+    const auto found = pace.find(step_identity(config));
+    const double each =
+        found == pace.end() ? known / static_cast<double>(pace.size()) : found->second;
+    any |= !ended;
+    seconds.push_back(ended ? 0 : each * static_cast<double>(config.to_step - segments[i].step));
+  }
+  if (!any) return std::nullopt;
+  return wall_time(plan, seconds, std::max(1, workers));
+}
+
 }  // namespace
 
-std::vector<RunStatus> read_status(const RunFolder& folder, const PlanRecord& plan) {
-  std::unordered_map<std::string, SegmentStatus> segments;
-  std::unordered_map<std::string, int64_t> to_step;
+PlanStatus read_status(const RunFolder& folder, const PlanRecord& plan) {
+  std::vector<SegmentStatus> segments;
+  std::unordered_map<std::string, size_t> index;  // by segment
   for (const PlannedSegment& segment : plan.segments) {
-    segments[segment.id] =
-        segment_status(SegmentFolder(folder, segment.id), segment.config.from_step);
-    to_step[segment.id] = segment.config.to_step;
+    index[segment.id] = segments.size();
+    segments.push_back(segment_status(SegmentFolder(folder, segment.id), segment.config.from_step));
   }
-  std::vector<RunStatus> runs;
+  PlanStatus status;
   for (const PlannedRun& planned : plan.runs) {
     RunStatus run;
     run.run = planned.name;
     run.arm = planned.arm;
     run.phase = planned.phase;
-    run.steps = to_step.at(planned.segments.back());
+    run.steps = plan.segments[index.at(planned.segments.back())].config.to_step;
     for (const std::string& id : planned.segments) {
-      const SegmentStatus& segment = segments.at(id);
+      const SegmentStatus& segment = segments[index.at(id)];
       run.state = segment.state;
       run.reason = segment.reason;
       run.step = segment.step;
@@ -94,9 +125,10 @@ std::vector<RunStatus> read_status(const RunFolder& folder, const PlanRecord& pl
         run.log = log.lexically_relative(folder.root()).string();
       if (segment.state != "done") break;
     }
-    runs.push_back(std::move(run));
+    status.runs.push_back(std::move(run));
   }
-  return runs;
+  status.seconds_left = seconds_left(folder, plan, segments);
+  return status;
 }
 
 std::string best_so_far(const std::vector<RunStatus>& runs, const PlanRecord& plan) {
@@ -131,41 +163,6 @@ std::string best_so_far(const std::vector<RunStatus>& runs, const PlanRecord& pl
   return printable(setting.first + (setting.second.empty() ? "" : " " + setting.second)) + ", " +
          metric + " " + fixed(mean(sum), 3) + " over " + std::to_string(sum.done) + " of " +
          std::to_string(sum.of) + (sum.of == 1 ? " run" : " runs");
-}
-
-std::optional<double> seconds_left(const RunFolder& folder, const PlanRecord& plan) {
-  const auto measured = measured_seconds_per_step(folder, plan);
-  std::map<std::string, double> pace;  // seconds a step, by what it depends on
-  int64_t workers = 0;
-  double known = 0, steps = 0;
-  for (const PlannedSegment& segment : plan.segments) {
-    const SegmentFolder place(folder, segment.id);
-    const auto progress = read_progress(place.progress());
-    const std::string kind = step_identity(segment.config);
-    if (worker_lives(place.lock()) && progress && progress->steps_per_second > 0) {
-      ++workers;
-      pace.try_emplace(kind, 1 / progress->steps_per_second);
-    }
-  }
-  for (const auto& [kind, seconds] : measured) pace[kind] = seconds;
-  for (const auto& [kind, seconds] : pace) {
-    known += seconds;
-    steps += 1;
-  }
-  if (steps == 0) return std::nullopt;
-  std::vector<double> seconds;
-  bool any = false;
-  for (const PlannedSegment& segment : plan.segments) {
-    const SegmentStatus status =
-        segment_status(SegmentFolder(folder, segment.id), segment.config.from_step);
-    const bool ended = status.state == "done" || status.state == "diverged";
-    const auto found = pace.find(step_identity(segment.config));
-    const double each = found == pace.end() ? known / steps : found->second;
-    any |= !ended;
-    seconds.push_back(ended ? 0 : each * static_cast<double>(segment.config.to_step - status.step));
-  }
-  if (!any) return std::nullopt;
-  return wall_time(plan, seconds, static_cast<int>(std::max<int64_t>(1, workers)));
 }
 
 std::string text_of(const std::vector<RunStatus>& runs) {

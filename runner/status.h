@@ -28,17 +28,19 @@ struct RunStatus {
   std::string log;                         // of the worker, relative to the folder; "": none yet
 };
 
-// One per planned run, in the plan's order. Files that cannot be read make a run "failed", with the
-// reason.
-std::vector<RunStatus> read_status(const RunFolder& folder, const PlanRecord& plan);
+struct PlanStatus {
+  std::vector<RunStatus> runs;  // one per planned run, in the plan's order
+  // Until the plan's runs are done, by the pace of those that run and have run; nothing where there
+  // is none yet, or nothing is left. Later phases are not in the plan and not counted.
+  std::optional<double> seconds_left;
+};
+
+// Files that cannot be read make a run "failed", with the reason.
+PlanStatus read_status(const RunFolder& folder, const PlanRecord& plan);
 
 // The arm whose reported runs are best so far by the metric that decides, over those that are done:
 // "Muon, acceptance_length 1.400 over 2 of 3 runs". "" while none is done.
 std::string best_so_far(const std::vector<RunStatus>& runs, const PlanRecord& plan);
-
-// Seconds until the plan's runs are done, by the pace of those that run and have run; nothing where
-// there is none yet, or nothing is left. Later phases are not in the plan and not counted.
-std::optional<double> seconds_left(const RunFolder& folder, const PlanRecord& plan);
 
 // The table that `draftlab status` prints, and one line that counts the states.
 std::string text_of(const std::vector<RunStatus>& runs);

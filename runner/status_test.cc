@@ -42,7 +42,7 @@ class StatusTest : public ::testing::Test {
     log.add(row);
     log.flush();
   }
-  RunStatus status(size_t i) const { return read_status(folder_, plan_)[i]; }
+  RunStatus status(size_t i) const { return read_status(folder_, plan_).runs[i]; }
 
   ScratchFolder scratch_;
   RunFolder folder_;
@@ -50,7 +50,7 @@ class StatusTest : public ::testing::Test {
 };
 
 TEST_F(StatusTest, BeforeAnythingRanAllWait) {
-  for (const RunStatus& run : read_status(folder_, plan_)) EXPECT_EQ(run.state, "waiting");
+  for (const RunStatus& run : read_status(folder_, plan_).runs) EXPECT_EQ(run.state, "waiting");
 }
 
 TEST_F(StatusTest, ARunIsRunningOnlyWhileAWorkerLives) {
@@ -94,7 +94,7 @@ TEST_F(StatusTest, AFileThatCannotBeReadFailsItsRunAlone) {
 TEST_F(StatusTest, TheTableEndsWithACountOfStates) {
   begin(0);
   measure(0);
-  EXPECT_EQ(text_of(read_status(folder_, plan_)),
+  EXPECT_EQ(text_of(read_status(folder_, plan_).runs),
             "run           state          step  val_loss  acceptance_length  seconds\n"
             "adamw seed=1  interrupted  50/100    3.2500              1.500      2.5\n"
             "adamw seed=2  waiting       0/100         -                  -      0.0\n"
@@ -106,20 +106,21 @@ TEST_F(StatusTest, ARunningRunShowsItsPaceItsLossAndTheTimeThatIsLeft) {
   begin(0);
   measure(0);
   write_progress(segment(0).progress(), {60, 100, 4});
-  EXPECT_FALSE(seconds_left(folder_, plan_)) << "nobody works, nothing is measured";
+  EXPECT_FALSE(read_status(folder_, plan_).seconds_left) << "nobody works, nothing is measured";
   const WorkerLock worker(segment(0).lock());
   EXPECT_EQ(status(0).steps_per_second, 4);
-  EXPECT_EQ(seconds_left(folder_, plan_), (40 + 100 + 100) / 4.) << "three runs on one worker";
-  const std::string table = text_of(read_status(folder_, plan_));
+  EXPECT_EQ(read_status(folder_, plan_).seconds_left, (40 + 100 + 100) / 4.)
+      << "three runs on one worker";
+  const std::string table = text_of(read_status(folder_, plan_).runs);
   EXPECT_THAT(table, HasSubstr("train_loss  steps/s"));
-  const JsonArray list = to_json(read_status(folder_, plan_));
+  const JsonArray list = to_json(read_status(folder_, plan_).runs);
   EXPECT_EQ(list[0].at("steps_per_second"), Json(4.));
   EXPECT_TRUE(list[1].at("steps_per_second").is_null());
   EXPECT_TRUE(list[1].at("val_loss").is_null());
 }
 
 TEST_F(StatusTest, TheBestArmSoFarIsThatOfFinishedRunsAlone) {
-  EXPECT_EQ(best_so_far(read_status(folder_, plan_), plan_), "");
+  EXPECT_EQ(best_so_far(read_status(folder_, plan_).runs, plan_), "");
   for (size_t i = 0; i < 2; ++i) {
     begin(i);
     measure(i);
@@ -128,7 +129,7 @@ TEST_F(StatusTest, TheBestArmSoFarIsThatOfFinishedRunsAlone) {
     outcome.step = 100;
     write_outcome(segment(i).outcome(), outcome);
   }
-  EXPECT_EQ(best_so_far(read_status(folder_, plan_), plan_),
+  EXPECT_EQ(best_so_far(read_status(folder_, plan_).runs, plan_),
             "adamw, acceptance_length 1.500 over 1 of 3 runs");
 }
 

@@ -151,10 +151,13 @@ ArmState replay(const SweepArm& arm, const std::vector<TrialScore>& scores, int6
   }
 }
 
+size_t rungs_of(const Sweep& sweep) {
+  return sweep.tuning->halving ? sweep.tuning->halving->at.size() : 0;
+}
+
 // The rung of the arm that lies at this step; nothing at its end, or without rungs.
 std::optional<size_t> rung_at(const Sweep& sweep, const SweepArm& arm, int64_t step) {
-  const size_t rungs = sweep.tuning->halving ? sweep.tuning->halving->at.size() : 0;
-  for (size_t rung = 0; rung < rungs; ++rung) {
+  for (size_t rung = 0; rung < rungs_of(sweep); ++rung) {
     if (sweep.tuning->halving->step(rung, arm.training.steps) == step) return rung;
   }
   return std::nullopt;
@@ -187,18 +190,17 @@ std::vector<ArmTrials> read_trials(const RunFolder& folder, const PlanRecord& pl
     auto score = std::ranges::find_if(arm->scores,
                                       [&](const auto& each) { return each.point == run.point; });
     if (score == arm->scores.end()) score = arm->scores.insert(score, {run.point});
-    bool diverged = false;
+    std::optional<Outcome> outcome;
     for (const std::string& id : run.segments) {  // behind a parent that diverged nothing runs
-      const auto outcome = read_outcome(SegmentFolder(folder, id).outcome(), id);
-      diverged |= !outcome || outcome->kind != OutcomeKind::kDone;
+      outcome = read_outcome(SegmentFolder(folder, id).outcome(), id);
+      if (!outcome || outcome->kind != OutcomeKind::kDone) break;
     }
-    if (diverged) {
+    if (!outcome || outcome->kind != OutcomeKind::kDone) {
       ++score->diverged;
       continue;
     }
     ++score->finished;
     const SegmentFolder last(folder, run.segments.back());
-    const auto outcome = read_outcome(last.outcome(), run.segments.back());
     ends[{run.arm, run.point}].push_back(evaluation_at(last, *outcome, arm->step));
   }
   for (ArmTrials& arm : arms) {
@@ -265,8 +267,7 @@ std::optional<PlanRecord> next_phase(const Sweep& sweep, const PlannedStore& sto
 std::vector<PlanRecord> example_phases(const Sweep& sweep, const PlannedStore& store) {
   std::vector<PlanRecord> phases;
   Sweep example = sweep;
-  const size_t rungs = sweep.tuning->halving ? sweep.tuning->halving->at.size() : 0;
-  for (size_t rung = 1; rung <= rungs; ++rung) {
+  for (size_t rung = 1; rung <= rungs_of(sweep); ++rung) {
     for (SweepArm& arm : example.arms)
       arm.points.resize(sweep.tuning->halving->kept(static_cast<int64_t>(arm.points.size())));
     phases.push_back(make_phase(example, store, sweep.tuning->seeds, kTrial, rung));

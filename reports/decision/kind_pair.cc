@@ -127,6 +127,16 @@ std::vector<KindPair> kind_pairs(const std::vector<Study>& studies, const std::s
   return pairs;
 }
 
+const KindPair* longest(const std::vector<KindPair>& pairs, bool with_target) {
+  const KindPair* best = nullptr;
+  for (const KindPair& pair : pairs) {
+    if (!pair.layers.empty() || (with_target && pair.study.plan.target.metric.empty())) continue;
+    if (best == nullptr || pair.config().training.steps > best->config().training.steps)
+      best = &pair;
+  }
+  return best;
+}
+
 std::string folder_name(const Study& study) {
   if (study.sources.empty()) return study.plan.name;
   std::vector<std::string> names;

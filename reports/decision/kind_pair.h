@@ -32,6 +32,10 @@ std::vector<KindPair> kind_pairs(const std::vector<Study>& studies, const std::s
                                  const std::string& candidate,
                                  const std::vector<std::string>& folders = {});
 
+// Of those that are in every kind of layer, and whose sweep has a target where one is needed, the
+// one that trains longest; null for none.
+const KindPair* longest(const std::vector<KindPair>& pairs, bool with_target);
+
 // The last part of the path of a study's folder; the sweep's name where it has none.
 std::string folder_name(const Study& study);
 

@@ -51,4 +51,9 @@ std::optional<MeasuredSwitch> nearest_switch(const std::vector<Study>& studies,
   return nearest;
 }
 
+std::string no_switch_text(const DecisionContext& context) {
+  return "No folder holds finished runs that change from " + context.current + " to " +
+         context.candidate + ".";
+}
+
 }  // namespace draftlab

@@ -26,5 +26,7 @@ struct MeasuredSwitch {
 std::optional<MeasuredSwitch> nearest_switch(const std::vector<Study>& studies,
                                              const DecisionContext& context,
                                              const std::vector<std::string>& folders);
+// What a pillar says where there is none.
+std::string no_switch_text(const DecisionContext& context);
 
 }  // namespace draftlab

@@ -26,26 +26,6 @@ Pillar asked(const DecisionContext& context) {
   return pillar;
 }
 
-// What the ratio of a step's seconds is taken from: the longest training of both from the start.
-const KindPair* longest_of(const std::vector<KindPair>& pairs) {
-  const KindPair* best = nullptr;
-  for (const KindPair& pair : pairs) {
-    if (!pair.layers.empty()) continue;
-    if (best == nullptr || pair.config().training.steps > best->config().training.steps)
-      best = &pair;
-  }
-  return best;
-}
-
-std::optional<PillarNumber> seconds_of(const std::vector<KindPair>& pairs,
-                                       const DecisionContext& context) {
-  const KindPair* pair = longest_of(pairs);
-  if (pair != nullptr) return step_ratio(*pair, context);
-  if (!context.step_ratio) return std::nullopt;
-  return PillarNumber{"seconds of a step, ratio, from the context", context.step_ratio->value,
-                      context.step_ratio->low, context.step_ratio->high};
-}
-
 }  // namespace
 
 Pillar behind_switch_pillar(const std::vector<Study>& studies, const std::vector<KindPair>& pairs,
@@ -54,8 +34,7 @@ Pillar behind_switch_pillar(const std::vector<Study>& studies, const std::vector
   const std::optional<MeasuredSwitch> measured =
       nearest_switch(studies, context, context.folders_of(pillar.name));
   if (!measured) {
-    pillar.reason = "No folder holds finished runs that change from " + context.current + " to " +
-                    context.candidate + ".";
+    pillar.reason = no_switch_text(context);
     return pillar;
   }
   if (measured->of.status != SwitchStudy::Status::kVerified) {
@@ -85,7 +64,7 @@ Pillar behind_switch_pillar(const std::vector<Study>& studies, const std::vector
                     "there is one seed.";
     return pillar;
   }
-  const std::optional<PillarNumber> seconds = seconds_of(pairs, context);
+  const std::optional<PillarNumber> seconds = step_ratio(longest(pairs, false), context);
   if (!seconds || std::isnan(seconds->low)) {
     pillar.reason = "With " + number_phrase(steps) +
                     " times the steps behind the switch, but without a ratio of the seconds of a "

@@ -22,17 +22,6 @@ std::string reached_text(const Arm& arm) {
   return arm.name + " in " + std::to_string(target.reached) + " of " + counted(target.of, "run");
 }
 
-// The longest training of the pairs; null for none.
-const KindPair* longest(const std::vector<KindPair>& pairs) {
-  const KindPair* best = nullptr;
-  for (const KindPair& pair : pairs) {
-    if (!pair.layers.empty() || pair.study.plan.target.metric.empty()) continue;
-    if (best == nullptr || pair.config().training.steps > best->config().training.steps)
-      best = &pair;
-  }
-  return best;
-}
-
 // What one update costs on the shapes of production, beside the forward and backward passes.
 void note_operations(const KindPair& pair, const DecisionContext& context, Pillar& pillar) {
   const OptimizerConfig& optimizer = pair.candidate->chosen()->optimizer;
@@ -98,7 +87,7 @@ std::string reason_text(const PillarNumber& steps, const PillarNumber& seconds,
 Pillar bottleneck_pillar(const std::vector<KindPair>& pairs, const DecisionContext& context,
                          const std::optional<PillarNumber>& annealed) {
   Pillar pillar = asked(context);
-  const KindPair* pair = longest(pairs);
+  const KindPair* pair = longest(pairs, true);
   if (pair == nullptr) {
     pillar.reason = "No folder has a target and finished runs of both " + context.current +
                     " and " + context.candidate + " under equal training.";
@@ -113,7 +102,7 @@ Pillar bottleneck_pillar(const std::vector<KindPair>& pairs, const DecisionConte
   const std::vector<LevelRatio> levels =
       level_ratios(pair->candidate_runs(), pair->current_runs(), pair->study.plan.target);
   const PillarNumber& by_curve = levels.front().steps;
-  const PillarNumber steps = annealed.value_or(by_curve), seconds = step_ratio(*pair, context);
+  const PillarNumber steps = annealed.value_or(by_curve), seconds = *step_ratio(pair, context);
   if (!std::isnan(by_curve.low)) pillar.steps = by_curve;
   pillar.numbers = {steps, seconds};
   for (const LevelRatio& level : levels) {

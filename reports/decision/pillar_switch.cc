@@ -125,8 +125,7 @@ Pillar switch_pillar(const std::vector<Study>& studies, const DecisionContext& c
   const std::optional<MeasuredSwitch> measured =
       nearest_switch(studies, context, context.folders_of(pillar.name));
   if (!measured) {
-    pillar.reason = "No folder holds finished runs that change from " + context.current + " to " +
-                    context.candidate + ".";
+    pillar.reason = no_switch_text(context);
     return pillar;
   }
   pillar.limits.push_back(distance_text(measured->of.group.place, context));

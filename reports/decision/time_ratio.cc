@@ -35,18 +35,21 @@ PillarNumber time_at(const DecisionContext& context, const PillarNumber& steps, 
 
 }  // namespace
 
-PillarNumber step_ratio(const KindPair& pair, const DecisionContext& context) {
+std::optional<PillarNumber> step_ratio(const KindPair* pair, const DecisionContext& context) {
   if (context.step_ratio) {
-    return {"seconds of a step, ratio, from the context", context.step_ratio->value,
-            context.step_ratio->low, context.step_ratio->high};
+    return PillarNumber{"seconds of a step, ratio, from the context", context.step_ratio->value,
+                        context.step_ratio->low, context.step_ratio->high};
   }
-  const Result &current = *pair.current_runs().front(), &candidate = *pair.candidate_runs().front();
+  if (pair == nullptr) return std::nullopt;
+  const Result &current = *pair->current_runs().front(),
+               &candidate = *pair->candidate_runs().front();
   if (!current.seconds_from_probe || !candidate.seconds_from_probe)
-    return paired_ratio(pair.candidate_runs(), pair.current_runs(), "seconds of a step, ratio",
+    return paired_ratio(pair->candidate_runs(), pair->current_runs(), "seconds of a step, ratio",
                         seconds_per_step);
   const StepTime a = step_time(*current.probe), b = step_time(*candidate.probe);
-  return {"seconds of a step timed alone, ratio (interval: far quartiles)",
-          b.seconds() / a.seconds(), b.low / a.high, b.high / a.low, std::min(a.n, b.n)};
+  return PillarNumber{"seconds of a step timed alone, ratio (interval: far quartiles)",
+                      b.seconds() / a.seconds(), b.low / a.high, b.high / a.low,
+                      std::min(a.n, b.n)};
 }
 
 std::vector<TimeRatio> time_ratios(const DecisionContext& context, const PillarNumber& steps,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,9 @@ namespace draftlab {
 // Steps and seconds of a step, candidate over current, put through the context's pipelines.
 
 // Seconds of a step: from the context where somebody timed it at scale; else of steps timed alone,
-// whose far quartiles are the interval; else of the runs' own seconds, seed by seed.
-PillarNumber step_ratio(const KindPair& pair, const DecisionContext& context);
+// whose far quartiles are the interval; else of the runs' own seconds, seed by seed;
+// nothing without either.
+std::optional<PillarNumber> step_ratio(const KindPair* pair, const DecisionContext& context);
 
 // What one pipeline of the context makes of them.
 struct TimeRatio {

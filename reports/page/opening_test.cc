@@ -143,6 +143,19 @@ TEST_F(OpeningTest, InATerminalTheForestFitsItsWidth) {
   EXPECT_THAT(text, HasSubstr("Speaks against: F12"));
 }
 
+TEST_F(OpeningTest, InATerminalNoNameSendsAControlCharacter) {
+  const auto lines = [&] {
+    const std::string text = opening_text(opening(study()), 100);
+    EXPECT_TRUE(std::ranges::none_of(text, [](char c) { return c == '\t' || c == '\x1b'; }));
+    EXPECT_EQ(text.find("\u009b"), std::string::npos);
+    return std::ranges::count(text, '\n');
+  };
+  const auto usual = lines();
+  sweep_.arms[1].name = "M\n\t\u009b2J";
+  EXPECT_EQ(lines(), usual);
+  EXPECT_THAT(opening_text(opening(study()), 100), HasSubstr("M\\x0a\\x09\\xc2\\x9b2J"));
+}
+
 TEST_F(OpeningTest, AsJsonANumberThatIsNotKnownIsNull) {
   std::vector<SyntheticEnd> ends;
   for (double rate : sweep_.arms[1].rates) {

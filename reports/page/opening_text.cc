@@ -2,41 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "base/number_text.h"
+#include "base/terminal_text.h"
 #include "reports/text/html.h"
 #include "reports/text/words.h"
 
 namespace draftlab {
 namespace {
 
-size_t columns_of(const std::string& text) {
-  return static_cast<size_t>(
-      std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
 // What nobody's name can steer a terminal with.
-std::string plain(const std::string& text) { return without_controls(text); }
-
-std::string padded_to(std::string text, size_t width) {
-  const size_t columns = columns_of(text);
-  if (columns < width) text.append(width - columns, ' ');
-  return text;
-}
-
-std::string wrapped(const std::string& text, size_t width) {
-  std::istringstream words(plain(text));
-  std::string lines, line;
-  for (std::string word; words >> word;) {
-    if (!line.empty() && columns_of(line) + 1 + columns_of(word) > width) {
-      lines += line + "\n";
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + shorten(word, width);
-  }
-  return lines + line + "\n";
-}
+std::string plain(const std::string& text) { return printable(without_controls(text)); }
 
 // The columns that a plot from `low` to `high` has.
 struct Plot {
@@ -79,9 +55,9 @@ std::string forest_text(const Opening& opening, size_t width) {
       text = fixed(row.value, opening.decimals) + (text.empty() ? "" : ", ") + text;
     if (std::isfinite(row.difference))
       text = signed_text(row.difference, opening.decimals) + " " + text;
-    words.push_back(text);
-    names = std::max(names, columns_of(plain(row.arm)));
-    said = std::max(said, columns_of(text));
+    words.push_back(plain(text));
+    names = std::max(names, width_of(plain(row.arm)));
+    said = std::max(said, width_of(words.back()));
   }
   if (plot.low == plot.high) plot.high = plot.low + 1;
   names = std::min(names, width / 4);
@@ -90,8 +66,8 @@ std::string forest_text(const Opening& opening, size_t width) {
   std::string text;
   for (size_t i = 0; i < opening.rows.size(); ++i) {
     const ForestRow& row = opening.rows[i];
-    text += padded_to(shorten(plain(row.arm), names), names) + "  " + plot_line(plot, row) + "  " +
-            shorten(plain(words[i]), said) + "\n";
+    text += padded(shorten(plain(row.arm), names), names) + "  " + plot_line(plot, row) + "  " +
+            shorten(words[i], said) + "\n";
   }
   return text;
 }
@@ -102,14 +78,15 @@ Json known(double value) { return std::isfinite(value) ? Json(value) : Json(null
 
 std::string opening_text(const Opening& opening, size_t width) {
   width = std::max<size_t>(width, 40);
-  std::string text = wrapped(opening.headline, width) + "\n";
+  std::string text = wrapped("", plain(opening.headline), width) + "\n";
   if (opening.rows.size() > 1) {
     text += shorten(plain(capitalized(opening.measure)), width) + "\n";
     text += forest_text(opening, width) + "\n";
   }
   if (!opening.against.empty())
-    text += wrapped("Speaks against: " + listed(opening.against), width);
-  return text + wrapped("Checks: " + std::to_string(opening.passed) + " pass, " +
+    text += wrapped("", "Speaks against: " + listed(opening.against), width);
+  return text + wrapped("",
+                        "Checks: " + std::to_string(opening.passed) + " pass, " +
                             std::to_string(opening.informed) + " inform, " +
                             std::to_string(opening.warned) + " warn, " +
                             std::to_string(opening.refused) + " refuse",

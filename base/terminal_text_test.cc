@@ -1,4 +1,4 @@
-#include "runner/terminal_text.h"
+#include "base/terminal_text.h"
 
 #include <gmock/gmock.h>
 

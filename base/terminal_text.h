@@ -13,6 +13,9 @@ namespace draftlab {
 // bytes that are not UTF-8 likewise.
 std::string printable(std::string_view text);
 
+// Columns of the terminal that standard output is; `otherwise` where it is none.
+size_t terminal_width(size_t otherwise);
+
 // Characters (code points), for aligning columns.
 size_t width_of(std::string_view text);
 // Cut after `width` characters, with "..." in their last three where something was cut.

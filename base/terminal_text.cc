@@ -1,4 +1,7 @@
-#include "runner/terminal_text.h"
+#include "base/terminal_text.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -57,6 +60,12 @@ std::string printable(std::string_view text) {
     text.remove_prefix(character.size());
   }
   return result;
+}
+
+size_t terminal_width(size_t otherwise) {
+  struct winsize size = {};
+  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : otherwise;
 }
 
 size_t width_of(std::string_view text) {
