@@ -36,7 +36,7 @@ Refusal refusal_of(const MeasuredSwitch& measured, const SwitchVariant& variant)
 
 // A difference against 0, where the adjusted p allows a claim.
 Judgement judge_claim(const SwitchComparison& comparison, bool above_is_for) {
-  Judgement judgement = judge(number_of("", comparison.difference), 0, above_is_for);
+  Judgement judgement = judge(number_of("", comparison.interval), 0, above_is_for);
   if (!comparison.claimed()) {
     judgement.verdict = Verdict::kUndecided;
     judgement.margin = std::min(judgement.margin, 1.0);
@@ -47,7 +47,7 @@ Judgement judge_claim(const SwitchComparison& comparison, bool above_is_for) {
 std::string claim_text(const SwitchComparison& one, int decimals) {
   return signed_text(one.difference.mean, decimals) +
          (one.difference.n > 1
-              ? " (" + interval_text(one.difference.low, one.difference.high, decimals) + ")"
+              ? " (" + interval_text(one.interval.low, one.interval.high, decimals) + ")"
               : "");
 }
 
@@ -86,9 +86,9 @@ void add_numbers(const MeasuredSwitch& measured, Pillar& pillar) {
     pillar.numbers.push_back(
         {"steps until D in loss stays below 0, over those that were left, " + name,
          t.length / static_cast<double>(group.place.steps - group.place.step), NAN, NAN, t.peak.n});
-    pillar.numbers.push_back(number_of("final D in loss, " + name, outcome.final_loss.difference));
     pillar.numbers.push_back(
-        number_of("final D in acceptance length, " + name, outcome.final_length.difference));
+        number_of("final D in acceptance length, " + name, outcome.final_length.interval));
+    pillar.numbers.push_back(number_of("final D in loss, " + name, outcome.final_loss.interval));
   }
 }
 
@@ -112,8 +112,7 @@ std::string undecided_text(const SwitchOutcome& outcome) {
   std::string text = "That may not be claimed";
   if (outcome.final_length.difference.n >= kFewestSeeds) {
     text += "; a difference in acceptance length of " +
-            fixed(detectable_difference(outcome.final_length.difference), 3) +
-            " would show 8 times in 10";
+            fixed(outcome.final_length.detectable(), 3) + " would show 8 times in 10";
   }
   return text + ".";
 }
@@ -144,7 +143,7 @@ Pillar switch_pillar(const std::vector<Study>& studies, const DecisionContext& c
     return pillar;
   }
   pillar.balances = {{number_of("final acceptance length of " + variant.name + ", difference",
-                                outcome.final_length.difference),
+                                outcome.final_length.interval),
                       0, true}};
   Judgement judgement =
       judge_both(judge_claim(outcome.final_length, true), judge_claim(outcome.final_loss, false));

@@ -92,7 +92,7 @@ std::string legend_of(const SwitchStudy& study) {
 
 std::string outcomes_table(const SwitchStudy& study) {
   HtmlTable table({"behind the switch", "rate", "seeds", "largest D, loss", "steps to it",
-                   "below for good after", "final D, loss", "final D, acceptance length"});
+                   "below for good after", "final D, acceptance length", "final D, loss"});
   for (size_t v = 0; v < study.outcomes.size(); ++v) {
     const SwitchVariant& variant = study.group.variants[v];
     const SwitchOutcome& outcome = study.outcomes[v];
@@ -112,11 +112,15 @@ std::string outcomes_table(const SwitchStudy& study) {
          std::to_string(outcome.final_loss.difference.n), estimate_cell(t.peak, kLossDecimals),
          t.peak.n == 0 ? "–" : std::to_string(t.peak_step - study.group.place.step),
          length_text(t.length) + "<small>" + lengths + "</small>",
-         estimate_cell(outcome.final_loss.difference, kLossDecimals, outcome.final_loss.claimed()),
-         estimate_cell(outcome.final_length.difference, kLengthDecimals,
-                       outcome.final_length.claimed())});
+         estimate_cell(outcome.final_length.interval, kLengthDecimals,
+                       outcome.final_length.claimed()),
+         estimate_cell(outcome.final_loss.interval, kLossDecimals, outcome.final_loss.claimed())});
   }
-  return table.html();
+  return table.html() +
+         paragraph("Intervals of the final D go with their claims: over " +
+                       counted(static_cast<int64_t>(2 * study.outcomes.size()), "difference") +
+                       ", all variants in both measures. Others are 95 %.",
+                   "note");
 }
 
 // Every rate of variants that were tried at several.

@@ -110,7 +110,8 @@ Estimate at_level(const Estimate& differences, double level, double least_sd) {
   return wider;
 }
 
-double detectable_difference(const Estimate& differences, double power, double level) {
+double detectable_difference(const Estimate& differences, double level, double least_sd,
+                             double power) {
   if (std::isnan(differences.sd)) return kNaN;
   const double freedom = static_cast<double>(differences.n - 1);
   const double critical = student_t_quantile(1 - level / 2, differences.n - 1);
@@ -122,23 +123,43 @@ double detectable_difference(const Estimate& differences, double power, double l
   uintmax_t iterations = 200;
   const auto [low, high] = boost::math::tools::bracket_and_solve_root(
       lack, critical + 1, 2.0, true, boost::math::tools::eps_tolerance<double>(50), iterations);
-  return (low + high) / 2 * differences.sd / std::sqrt(static_cast<double>(differences.n));
+  return (low + high) / 2 * standard_error(differences, least_sd);
+}
+
+void holm_in_pairs(std::vector<double>& p, std::vector<double>& beyond) {
+  struct Hypothesis {
+    double* p;
+    size_t question;
+  };
+  std::vector<Hypothesis> order;
+  std::vector<int> left(p.size(), 0);  // hypotheses of a question that are not rejected
+  for (std::vector<double>* side : {&p, &beyond}) {
+    for (size_t i = 0; i < side->size(); ++i) {
+      if (std::isnan((*side)[i])) continue;
+      order.push_back({&(*side)[i], i});
+      ++left[i];
+    }
+  }
+  std::ranges::stable_sort(order, {}, [](const Hypothesis& one) { return *one.p; });
+  auto questions = static_cast<double>(p.size());
+  double largest = 0;
+  for (const Hypothesis& one : order) {
+    largest = std::max(largest, std::min(1.0, questions * *one.p));
+    *one.p = largest;
+    if (--left[one.question] == 0) --questions;
+  }
 }
 
 std::vector<double> holm(const std::vector<double>& p) {
-  std::vector<size_t> order;
-  for (size_t i = 0; i < p.size(); ++i) {
-    if (!std::isnan(p[i])) order.push_back(i);
-  }
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return p[a] < p[b]; });
-  std::vector<double> adjusted(p.size(), kNaN);
-  double largest = 0;
-  for (size_t rank = 0; rank < order.size(); ++rank) {
-    const double factor = static_cast<double>(p.size() - rank);
-    largest = std::max(largest, std::min(1.0, factor * p[order[rank]]));
-    adjusted[order[rank]] = largest;
-  }
+  std::vector<double> adjusted = p, none(p.size(), kNaN);
+  holm_in_pairs(adjusted, none);
   return adjusted;
+}
+
+Estimate interval_of_claim(const Estimate& differences, double p, double adjusted_p,
+                           int64_t comparisons, double least_sd) {
+  const double factor = p > 0 ? adjusted_p / p : static_cast<double>(comparisons);
+  return at_level(differences, kClaimLevel / std::max(1.0, factor), least_sd);
 }
 
 std::vector<double> expected_best(std::vector<double> values, bool lower_is_better) {

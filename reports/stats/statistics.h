@@ -54,13 +54,26 @@ double equivalence_p(const Estimate& differences, double margin, double least_sd
 Estimate at_level(const Estimate& differences, double level, double least_sd = 0);
 
 // The smallest true mean that this test, two-sided at `level`, finds with probability `power` in
-// `n` values of this sd: the non-central t distribution (Cohen 1988, section 2). NaN without an sd.
-double detectable_difference(const Estimate& differences, double power = 0.8,
-                             double level = kClaimLevel);
+// `n` values of this sd, or of `least_sd` where that is more: the non-central t distribution (Cohen
+// 1988, section 2). NaN without an sd.
+double detectable_difference(const Estimate& differences, double level = kClaimLevel,
+                             double least_sd = 0, double power = 0.8);
 
 // Holm's step-down adjustment (1979), in the order of `p`: below `level` after adjusting is a claim
 // with all of `p` made at once. A NaN stays one and counts as a comparison all the same.
 std::vector<double> holm(const std::vector<double>& p);
+
+// The same for questions with two null hypotheses of which one at most is true: that the means are
+// equal (`p`), and that they are further apart than a margin (`beyond`). Each p is multiplied by
+// how many questions may still hold a true one (Shaffer 1986, procedure S1): a question leaves when
+// both of its own are rejected, or its only one where the other was never asked. Adjusts in place;
+// a NaN was not asked, and a question of two NaNs counts all the same.
+void holm_in_pairs(std::vector<double>& p, std::vector<double>& beyond);
+
+// The interval that excludes 0 just where `adjusted_p` is at most the level of a claim. Where p
+// says nothing of how it was adjusted (NaN, 0), it is that for all `comparisons`.
+Estimate interval_of_claim(const Estimate& differences, double p, double adjusted_p,
+                           int64_t comparisons, double least_sd = 0);
 
 // Entry k - 1: the expected best of k different ones of `values`, exact over all choices of k. A
 // NaN (a diverged trial) is worse than every number, and an entry is NaN where all k may be such.

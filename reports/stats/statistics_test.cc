@@ -239,7 +239,7 @@ TEST(PairedT, FewSeedsSeeLittleAmongManyPairs) {
   const auto seen = [](int64_t n, double pairs) {
     Estimate unit = estimate(std::vector<double>(static_cast<size_t>(n), 0.0));
     unit.sd = 1;
-    return detectable_difference(unit, 0.8, kClaimLevel / pairs);
+    return detectable_difference(unit, kClaimLevel / pairs);
   };
   EXPECT_NEAR(seen(3, 1), 3.3, 0.05);
   EXPECT_NEAR(seen(3, 3), 5.7, 0.06);
@@ -284,6 +284,47 @@ TEST(Holm, MakesOneFalseClaimInTwentyFamiliesAtMost) {
   }
   EXPECT_LT(families, 0.053 * kDraws);
   EXPECT_GT(families, 0.045 * kDraws);
+}
+
+TEST(HolmInPairs, AQuestionLeavesWhenBothOfItsHypothesesAreRejected) {
+  std::vector<double> p = {0.001, 0.02, 0.9}, beyond = {0.002, 0.8, 0.015};
+  holm_in_pairs(p, beyond);
+  // 0.001 and 0.002 times 3; that question leaves; 0.015, 0.02, 0.8 and 0.9 times 2, until the
+  // second leaves with 0.8.
+  EXPECT_THAT(p, ElementsAre(DoubleEq(0.003), DoubleEq(0.04), 1));
+  EXPECT_THAT(beyond, ElementsAre(DoubleEq(0.006), 1, DoubleEq(0.03)));
+  std::vector<double> alone = {0.01, kNaN, 0.02}, none(3, kNaN);
+  holm_in_pairs(alone, none);
+  EXPECT_THAT(alone, ElementsAre(DoubleEq(0.03), NanSensitiveDoubleEq(kNaN), DoubleEq(0.04)));
+}
+
+// Two arms are equal to the reference and two are apart by just the margin: whatever is said of
+// the first two as claims, or of the others as equivalences, is false.
+TEST(HolmInPairs, ClaimsAndEquivalencesTogetherErrInOneFamilyOfTwenty) {
+  constexpr int kDraws = 4000, kQuestions = 4, kSeeds = 10;
+  constexpr double kMargin = 3;
+  Random random(29, "families with a margin");
+  int wrong = 0, wrong_apart = 0;
+  for (int draw = 0; draw < kDraws; ++draw) {
+    std::vector<double> p, beyond;
+    for (int i = 0; i < kQuestions; ++i) {
+      std::vector<double> differences;
+      for (int seed = 0; seed < kSeeds; ++seed)
+        differences.push_back((i < 2 ? 0 : kMargin) + random.normal());
+      const Estimate e = estimate(differences);
+      p.push_back(p_value(e));
+      beyond.push_back(equivalence_p(e, kMargin));
+    }
+    const auto errs = [](const std::vector<double>& a, const std::vector<double>& b) {
+      return std::min({a[0], a[1], b[2], b[3]}) <= kClaimLevel;
+    };
+    wrong_apart += errs(holm(p), holm(beyond));
+    holm_in_pairs(p, beyond);
+    wrong += errs(p, beyond);
+  }
+  EXPECT_LT(wrong, 0.06 * kDraws);  // 0.05 and three standard deviations
+  EXPECT_GT(wrong, 0.03 * kDraws);
+  EXPECT_GT(wrong_apart, 0.08 * kDraws) << "what a Holm for each would do";
 }
 
 // By enumeration: all choices of k, the mean of their best.

@@ -9,6 +9,7 @@
 #include "base/number_text.h"
 #include "reports/stats/claim.h"
 #include "reports/study/family.h"
+#include "reports/study/paired_curve.h"
 #include "reports/text/words.h"
 
 namespace draftlab {
@@ -19,15 +20,8 @@ bool ended(const Result& run, Clock clock) {
   return run.to_target(clock) && (run.done() || run.diverged());
 }
 
-// What one more token accepted in one block changes of a mean over blocks: a difference of less
-// between two trainings cannot be seen, so their spread is not taken to be less. 0: not known.
-double one_block(const Arm& a, const Arm& b) {
-  int64_t blocks = 0;
-  for (const Arm* arm : {&a, &b}) {
-    for (const Result* run : arm->chosen()->finished)
-      if (!run->held_out.empty()) blocks = std::max(blocks, run->held_out.back().blocks);
-  }
-  return blocks == 0 ? 0 : 1 / static_cast<double>(blocks);
+double least_spread(const Arm& a, const Arm& b) {
+  return one_block(a.chosen()->finished, b.chosen()->finished);
 }
 
 bool is_about(const Question& question, const Comparison& one) {
@@ -60,17 +54,14 @@ void adjust(const Family& family, Measure measure, std::vector<Comparison>& all)
   // A question whose p is not known here may be the smallest: each is multiplied by all.
   p.resize(p.size() + static_cast<size_t>(others), NAN);
   same.resize(p.size(), NAN);
-  const std::vector<double> adjusted = holm(p), adjusted_same = holm(same);
+  holm_in_pairs(p, same);
   for (size_t i = 0; i < asked.size(); ++i) {
     Comparison& one = *asked[i];
-    one.adjusted_p = adjusted[i];
-    one.same_p = adjusted_same[i];
+    one.adjusted_p = p[i];
+    one.same_p = same[i];
     one.pairs = static_cast<int64_t>(p.size());
-    // Of what level an interval excludes 0 just where the adjusted p is at most the claim's.
-    const double factor =
-        std::isnan(one.p) || !(one.p > 0) ? static_cast<double>(one.pairs) : one.adjusted_p / one.p;
-    one.interval =
-        at_level(one.difference, kClaimLevel / std::max(1.0, factor), one_block(*one.a, *one.b));
+    one.interval = interval_of_claim(one.difference, one.p, one.adjusted_p, one.pairs,
+                                     least_spread(*one.a, *one.b));
   }
 }
 
@@ -85,11 +76,9 @@ bool Comparison::equivalent() const {
 }
 
 double Comparison::detectable() const {
-  if (std::isnan(difference.sd)) return NAN;
-  Estimate spread = difference;  // as the test takes it
-  spread.sd = std::max(spread.sd, one_block(*a, *b));
-  return detectable_difference(spread, 0.8,
-                               kClaimLevel / static_cast<double>(std::max<int64_t>(1, pairs)));
+  return detectable_difference(difference,
+                               kClaimLevel / static_cast<double>(std::max<int64_t>(1, pairs)),
+                               least_spread(*a, *b));
 }
 
 std::vector<Comparison> comparisons(const Study& study, Measure measure, View view) {
@@ -107,7 +96,7 @@ std::vector<Comparison> comparisons(const Study& study, Measure measure, View vi
       one.asked = !by_time && family.asks(a.name, b.name, measure);
       one.same = measure == study.summary.chosen_by ? family.same : 0;
       one.interval = one.difference;
-      const double least = one_block(a, b);
+      const double least = least_spread(a, b);
       one.p = p_value(one.difference, least);
       one.same_p = one.same > 0 ? equivalence_p(one.difference, one.same, least) : NAN;
       const auto refusal =
@@ -173,6 +162,11 @@ std::string verdict(const Comparison& comparison, Measure measure) {
   return (better(measure, d.mean, 0) ? comparison.a : comparison.b)->name + " is better";
 }
 
+std::string interval_phrase(const Estimate& difference, const Estimate& of_claim) {
+  return difference.low == of_claim.low ? "95 % interval of the difference "
+                                        : "interval of the difference at the level of the claim ";
+}
+
 std::string p_text(double p) { return p < 0.001 ? "below 0.001" : significant(p, 2); }
 
 std::string comparison_text(const Comparison& comparison, Measure measure) {
@@ -185,10 +179,8 @@ std::string comparison_text(const Comparison& comparison, Measure measure) {
   const std::string size =
       fixed(std::abs(d.mean), decimals) + (d.mean < 0 ? " below " : " above ") + other;
   if (d.n == 1) return size + " (one paired seed, from which no difference can be claimed)";
-  const bool wide = comparison.interval.low != d.low;
   const std::string interval =
-      std::string(wide ? "interval of the difference at the level of the claim "
-                       : "95 % interval of the difference ") +
+      interval_phrase(d, comparison.interval) +
       interval_text(comparison.interval.low, comparison.interval.high, decimals) + " over " +
       std::to_string(d.n) + " paired seeds";
   if (d.n < kFewestSeeds) return size + " (" + interval + ": too few to claim a difference)";

@@ -20,11 +20,12 @@ struct Comparison {
   // Of a question: the interval that excludes 0 where its claim stands, which is wider than the 95
   // % one where several are asked. Else `difference`.
   Estimate interval = {};
-  double p = NAN;           // two-sided paired t; values are taken to differ by one block at least
-  double adjusted_p = NAN;  // Holm, over the questions that no check refuses
-  double same_p = NAN;      // that the difference is beyond `same`, adjusted likewise
-  double same = 0;          // the family's; 0 where the measure is not the deciding one
-  int64_t pairs = 0;        // how many these questions are
+  double p = NAN;  // two-sided paired t; values are taken to differ by one block at least
+  // Both adjusted together over the questions that no check refuses (holm_in_pairs): that there is
+  // no difference, and that it is beyond `same`.
+  double adjusted_p = NAN, same_p = NAN;
+  double same = 0;    // the family's; 0 where the measure is not the deciding one
+  int64_t pairs = 0;  // how many these questions are
   const FairnessFinding* refusal = nullptr;  // the first that concerns the pair; null: none
 
   // No refusal, and a difference that may be claimed among all questions (reports/stats/claim.h).
@@ -52,6 +53,8 @@ Comparison comparison_of(const std::vector<Comparison>& all, const Arm& a, const
 std::string comparison_text(const Comparison& comparison, Measure measure);
 // "a is better", "no difference beyond 0.02", or why nothing is claimed: "no claim: F12 refuses".
 std::string verdict(const Comparison& comparison, Measure measure);
+// "95 % interval of the difference ", or what stands before the wider one of a claim among several.
+std::string interval_phrase(const Estimate& difference, const Estimate& of_claim);
 // "0.021", "below 0.001"
 std::string p_text(double p);
 

@@ -172,6 +172,17 @@ TEST(Comparisons, EqualWeightsUnderTwoNamesAreOneArm) {
   EXPECT_EQ(all[0].pairs, 1);
   EXPECT_FALSE(all[1].asked);  // A and A again
   EXPECT_FALSE(all[2].asked);
+  study.plan.sweep = parse_json(R"({
+    "arms": [{"name": "A"}, {"name": "B"}, {"name": "A again"}],
+    "questions": [{"arm": "A again", "against": "B"}, {"arm": "A", "against": "B"},
+                  {"arm": "A again", "against": "A"}]})",
+                                "test");
+  const auto listed = comparisons(study, kLength, View::kEqualSteps);
+  EXPECT_EQ(listed[2].pairs, 1) << "asked twice under two names, and of itself";
+  EXPECT_TRUE(listed[2].asked);  // B and A again
+  EXPECT_FALSE(listed[0].asked);
+  EXPECT_FALSE(listed[1].asked);
+  study.plan.sweep = nullptr;
   study.results.back().weights_hash = "other";
   study.summary = summarize(study.results, {});
   EXPECT_FALSE(study.summary.arms[2].copy_of) << "one seed differs";

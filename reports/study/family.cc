@@ -1,6 +1,8 @@
 #include "reports/study/family.h"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 namespace draftlab {
 namespace {
@@ -9,10 +11,29 @@ std::vector<Question> usual_questions(const Summary& summary) {
   std::vector<Question> questions;
   const Arm& reference = summary.arms[summary.reference];
   for (const Arm& arm : summary.arms) {
-    if (&arm != &reference && !arm.copy_of)
+    if (&arm != &reference)
       questions.push_back({arm.name, reference.name, kind_of(summary.chosen_by).key});
   }
   return questions;
+}
+
+// An arm, or the one that it is a copy of.
+const std::string& original(const Summary& summary, const std::string& name) {
+  for (const Arm& arm : summary.arms) {
+    if (arm.name == name) return arm.copy_of ? summary.arms[*arm.copy_of].name : name;
+  }
+  return name;
+}
+
+// Leaves out what asks about a copy of an arm and itself, and what was asked before under the name
+// of a copy: one training is one piece of evidence.
+void drop_repeated(const Summary& summary, std::vector<Question>& questions) {
+  std::set<std::tuple<std::string, std::string, std::string>> known;
+  std::erase_if(questions, [&](const Question& question) {
+    const auto [a, b] =
+        std::minmax(original(summary, question.arm), original(summary, question.against));
+    return a == b || !known.insert({a, b, question.metric}).second;
+  });
 }
 
 }  // namespace
@@ -41,6 +62,7 @@ Family family_of(const Study& study) {
   } else {
     family.questions = usual_questions(summary);
   }
+  drop_repeated(summary, family.questions);
   return family;
 }
 

@@ -19,8 +19,8 @@ struct Family {
 };
 
 // As the sweep says ("questions", "same"); else, and for several folders, every arm against the
-// reference on the measure that settings are chosen by. An arm that is a copy of another (Arm::
-// copy_of) is in no question that was not asked.
+// reference on the measure that settings are chosen by. What asks the same of copies of the same
+// arms (Arm::copy_of) is one question, and of an arm and its copy none.
 Family family_of(const Study& study);
 
 }  // namespace draftlab

@@ -87,6 +87,15 @@ Transient transient_after(const PairedCurve& curve, int64_t from) {
   return transient;
 }
 
+double one_block(const std::vector<const Result*>& a, const std::vector<const Result*>& b) {
+  int64_t blocks = 0;
+  for (const std::vector<const Result*>* runs : {&a, &b}) {
+    for (const Result* run : *runs)
+      if (!run->held_out.empty()) blocks = std::max(blocks, run->held_out.back().blocks);
+  }
+  return blocks == 0 ? 0 : 1 / static_cast<double>(blocks);
+}
+
 Estimate final_difference(const std::vector<const Result*>& a, const std::vector<const Result*>& b,
                           Measure measure) {
   std::vector<double> differences;

@@ -32,6 +32,11 @@ struct Transient {
 // Nothing was evaluated after `from`: peak.n is 0, lengths are infinite.
 Transient transient_after(const PairedCurve& curve, int64_t from);
 
+// What one more token accepted in one held-out block would change of a mean over blocks: a
+// difference of less between two trainings cannot be seen, so their spread is not taken to be less.
+// 0: how many blocks there are is not known.
+double one_block(const std::vector<const Result*>& a, const std::vector<const Result*>& b);
+
 // Differences of the last planned evaluation, over the seeds that both have.
 Estimate final_difference(const std::vector<const Result*>& a, const std::vector<const Result*>& b,
                           Measure measure);

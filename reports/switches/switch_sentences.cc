@@ -24,11 +24,12 @@ std::string final_text(const SwitchComparison& one, Measure measure) {
   const std::string size = "the " + name + " is " + fixed(std::abs(d.mean), decimals) +
                            (d.mean < 0 ? " below" : " above") + " the run that went on";
   if (d.n == 1) return size + " (one seed, from which nothing can be claimed)";
-  std::string facts = "95 % interval of the difference " + interval_text(d.low, d.high, decimals) +
-                      " over " + std::to_string(d.n) + " paired seeds";
+  std::string facts = interval_phrase(one.difference, one.interval) +
+                      interval_text(one.interval.low, one.interval.high, decimals) + " over " +
+                      std::to_string(d.n) + " paired seeds";
   if (d.n == 2) return size + " (" + facts + ": too few to claim a difference)";
   facts += ", p " + p_text(one.adjusted_p);
-  if (one.comparisons > 1) facts += " adjusted for " + counted(one.comparisons, "variant");
+  if (one.comparisons > 1) facts += " adjusted for " + counted(one.comparisons, "difference");
   if (one.claimed()) return size + " (" + facts + ")";
   if (one.diverged > 0) {
     return size + " (" + facts + "; " + counted(one.diverged, "run") +
@@ -36,8 +37,7 @@ std::string final_text(const SwitchComparison& one, Measure measure) {
   }
   if (!one.may_claim) return size + " (" + facts + "; not verified, so nothing is claimed)";
   return "no difference in " + name + " can be claimed (" + signed_text(d.mean, decimals) + ", " +
-         facts + "; one of " + fixed(detectable_difference(d), decimals) +
-         " would show 8 times in 10)";
+         facts + "; one of " + fixed(one.detectable(), decimals) + " would show 8 times in 10)";
 }
 
 std::string transient_text(const SwitchOutcome& outcome, int64_t step) {
@@ -127,12 +127,11 @@ std::vector<std::string> switch_sentences(const SwitchStudy& study) {
           variant.settings.size() > 1
               ? " at rate " + number_text(variant.chosen()->optimizer.learning_rate())
               : "";
-      sentences.push_back(variant.name + rate +
-                          (variant.reset_only ? " (what the reset alone costs)" : "") + ": " +
-                          transient_text(outcome, group.place.step) + ". At the end " +
-                          final_text(outcome.final_loss, Measure::kLoss) + "; " +
-                          final_text(outcome.final_length, Measure::kAcceptanceLength) + "." +
-                          update_text(outcome));
+      sentences.push_back(
+          variant.name + rate + (variant.reset_only ? " (what the reset alone costs)" : "") + ": " +
+          transient_text(outcome, group.place.step) + ". At the end " +
+          final_text(outcome.final_length, Measure::kAcceptanceLength) + "; " +
+          final_text(outcome.final_loss, Measure::kLoss) + "." + update_text(outcome));
     }
     if (outcome.late_loss.n == 0) continue;
     sentences.push_back("Against the same optimizer from the start (rate " +

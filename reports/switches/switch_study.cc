@@ -111,19 +111,28 @@ SwitchComparison comparison(const SwitchSetting& setting, const std::vector<cons
                             Measure measure) {
   SwitchComparison one;
   one.difference = final_difference(setting.finished, against, measure);
-  one.p = p_value(one.difference);
+  one.least_sd = one_block(setting.finished, against);
+  one.p = p_value(one.difference, one.least_sd);
   one.diverged = setting.diverged;
   return one;
 }
 
-void adjust(SwitchStudy& study, SwitchComparison SwitchOutcome::*which) {
+void adjust(SwitchStudy& study) {
+  std::vector<SwitchComparison*> all;
   std::vector<double> p;
-  for (const SwitchOutcome& outcome : study.outcomes) p.push_back((outcome.*which).p);
+  for (SwitchOutcome& outcome : study.outcomes) {
+    for (SwitchComparison* one : {&outcome.final_length, &outcome.final_loss}) {
+      all.push_back(one);
+      p.push_back(one->p);
+    }
+  }
   const std::vector<double> adjusted = holm(p);
   for (size_t i = 0; i < p.size(); ++i) {
-    SwitchComparison& one = study.outcomes[i].*which;
+    SwitchComparison& one = *all[i];
     one.adjusted_p = adjusted[i];
     one.comparisons = static_cast<int64_t>(p.size());
+    one.interval =
+        interval_of_claim(one.difference, one.p, one.adjusted_p, one.comparisons, one.least_sd);
     one.may_claim = study.status == SwitchStudy::Status::kVerified;
   }
 }
@@ -152,8 +161,7 @@ void measure(SwitchStudy& study) {
     }
     measure_first_updates(group, setting, outcome);
   }
-  adjust(study, &SwitchOutcome::final_loss);
-  adjust(study, &SwitchOutcome::final_length);
+  adjust(study);
 }
 
 // Variants that are alike but for what becomes of the state.
@@ -187,6 +195,11 @@ std::vector<SwitchStudy> switch_studies(const Study& study) {
 
 bool SwitchComparison::claimed() const {
   return may_claim && diverged == 0 && may_be_claimed(difference.n, adjusted_p);
+}
+
+double SwitchComparison::detectable() const {
+  return detectable_difference(
+      difference, kClaimLevel / static_cast<double>(std::max<int64_t>(1, comparisons)), least_sd);
 }
 
 std::vector<SwitchStudy> switch_studies(const std::vector<Result>& results, Measure chosen_by,

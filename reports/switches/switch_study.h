@@ -15,15 +15,19 @@ namespace draftlab {
 // What a change of the optimizer in mid-run did, against the run that went on without it. Pure
 // functions of results; writers compute nothing.
 
-// A difference of final values, adjusted (Holm) within all variants of its group and one measure.
+// A difference of final values, adjusted (Holm) over all variants of its group and both measures.
 struct SwitchComparison {
   Estimate difference = estimate({});
+  Estimate interval = estimate({});  // excludes 0 just where the p allows a claim
   double p = std::numeric_limits<double>::quiet_NaN(), adjusted_p = p;
+  double least_sd = 0;  // what its values are too coarse to fall below (one_block)
   int64_t comparisons = 0;
   int64_t diverged = 0;   // runs of the setting, whose numbers are in no mean
   bool may_claim = true;  // of a study that is verified
   // Three paired seeds, none diverged, and a difference that stands among all at 5 %.
   bool claimed() const;
+  // The smallest true difference that 8 of 10 such studies would claim.
+  double detectable() const;
 };
 
 // Update over weights (root mean squares) in the first step behind the switch, mean over seeds.

@@ -88,15 +88,35 @@ TEST(SwitchStudy, MeasuresPairedDifferencesAtTheBestRate) {
   EXPECT_NEAR(b.final_loss.difference.sd, 0.01, 1e-12);
   EXPECT_NEAR(b.final_length.difference.mean, 0.48, 1e-12);
   EXPECT_TRUE(b.final_loss.claimed());
-  EXPECT_EQ(b.final_loss.comparisons, 3);
-  // p = 2 P(t_2 > 0.48 sqrt 3 / 0.01), the smallest of three: times 3.
+  EXPECT_EQ(b.final_loss.comparisons, 6) << "three variants, two measures";
+  // p = 2 P(t_2 > 0.48 sqrt 3 / 0.01), the smallest of six: times 6.
   EXPECT_NEAR(b.final_loss.p, 1.4465e-4, 2e-7);
-  EXPECT_NEAR(b.final_loss.adjusted_p, 3 * b.final_loss.p, 1e-12);
+  EXPECT_NEAR(b.final_loss.adjusted_p, 6 * b.final_loss.p, 1e-12);
+  EXPECT_EQ(b.final_length.comparisons, 6);
+  // t_2 at 0.05 / 12 on each side is 10.886 (scipy.stats.t.isf): 10.886 * 0.01 / sqrt 3.
+  EXPECT_NEAR(b.final_loss.interval.high - b.final_loss.interval.mean, 0.06285, 1e-5);
+  // 8.0 standard deviations, as for the worst of six.
+  EXPECT_NEAR(b.final_loss.detectable(), 0.080, 0.001);
   EXPECT_NEAR(b.late_loss.mean, 0.32, 1e-12);
   const SwitchOutcome& r = studies[0].outcomes[0];
   EXPECT_NEAR(r.final_loss.difference.mean, 0.12, 1e-12);
   ASSERT_THAT(studies[0].gains, SizeIs(1));
   EXPECT_NEAR(studies[0].gains[0].loss.mean, -0.2, 1e-12);
+}
+
+TEST(SwitchStudy, EqualDifferencesAreNoSurerThanOneBlockAllows) {
+  std::vector<Result> results;
+  for (int64_t seed = 1; seed <= 3; ++seed) {
+    results.push_back(synthetic_run(kA, seed, {6, 5, 4, 3.5, 3}));
+    results.push_back(synthetic_run(kResumed, seed, {6, 5, 4, 3.5, 3}));
+    results.push_back(synthetic_run(to_muon(0.02), seed, {6, 5, 4, 3.5, 2.99}));
+  }
+  for (Result& r : results) r.held_out.back().blocks = 100;
+  const SwitchOutcome b = studies_of(results)[0].outcomes[0];
+  EXPECT_LT(b.final_length.difference.sd, 1e-12);
+  // t = 0.01 / (0.01 / sqrt 3): scipy.stats.t.sf(1.7321, 2) * 2
+  EXPECT_NEAR(b.final_length.p, 0.2254, 1e-4);
+  EXPECT_FALSE(b.final_length.claimed());
 }
 
 TEST(SwitchStudy, MeasuresWhatStateGainsOnlyBetweenVariantsThatAreElseAlike) {
