@@ -35,9 +35,9 @@ std::optional<Choice> choose(const std::vector<Candidate>& candidates, bool lowe
     if (ties(candidates[i], best)) choice->tied.push_back(i);
   }
   std::ranges::stable_sort(choice->tied, {}, [&](size_t i) { return candidates[i].place; });
-  // Without the losses the earliest would have won.
-  choice->by_loss = std::ranges::any_of(
-      choice->tied, [&](size_t i) { return lower(best.loss, candidates[i].loss); });
+  choice->by_loss = choice->is_tie() && std::ranges::all_of(choice->tied, [&](size_t i) {
+                      return i == choice->best || lower(best.loss, candidates[i].loss);
+                    });
   return choice;
 }
 

@@ -26,7 +26,7 @@ struct Choice {
   // Those that no number of the metric tells from the best: as many diverged runs, the same value.
   // By place; the best one among them. More than one: a tie.
   std::vector<size_t> tied;
-  bool by_loss = false;  // a tie that the loss broke; else the earliest place did
+  bool by_loss = false;  // a tie that the loss alone broke; else the earliest place did
 
   bool is_tie() const { return tied.size() > 1; }
 };

@@ -39,6 +39,12 @@ TEST(Choice, TheEarlierPlaceBreaksATieOfTheLossesTooInWhateverOrderTheyAreGiven)
   EXPECT_FALSE(choice.by_loss);
 }
 
+TEST(Choice, ALossThatTwoShareDecidesNothingBetweenThem) {
+  const Choice choice = *choose({{0, 0, 1, 5}, {1, 0, 1, 4}, {2, 0, 1, 4}}, false);
+  EXPECT_EQ(choice.best, 1u);
+  EXPECT_FALSE(choice.by_loss) << "the place did";
+}
+
 TEST(Choice, AsManyNumbersButMoreDivergedRunsAreNoTie) {
   EXPECT_THAT(choose({{0, 0, 1, 4}, {1, 1, 1, 3}}, false)->tied, ElementsAre(0));
 }

@@ -76,7 +76,8 @@ Findings unequal_data(const Study& study) {
   int64_t unknown = 0;
   for (const Result& run : study.results) {
     if (run.held_out.empty()) continue;
-    unknown += run.held_out.back().data_hash.empty();
+    // Before the first step there is nothing to have seen.
+    unknown += run.held_out.back().step > 0 && run.held_out.back().data_hash.empty();
     const auto [entry, added] =
         groups.try_emplace({run.seeds.data, run.seeds.noise}, Group{.first = &run});
     Group& group = entry->second;

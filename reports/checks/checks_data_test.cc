@@ -24,6 +24,14 @@ TEST_F(FairnessTest, F08UnequalTokensWhereThereIsNoHash) {
                                      finding(kInform, "For 6 runs of an older version")));
 }
 
+TEST_F(FairnessTest, F08ARunThatTookNoStepHasSeenNothing) {
+  Result& r = run("Muon", 0);
+  r.outcome = "interrupted";
+  r.held_out.resize(1);
+  r.held_out[0].data_hash.clear();
+  EXPECT_THAT(of("F08"), IsEmpty());
+}
+
 TEST_F(FairnessTest, F09UnequalStoresAndDrafters) {
   run("Muon", 2).config.store = "another";
   run("Muon", 2).config.drafter.block_size = 8;

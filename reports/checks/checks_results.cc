@@ -246,6 +246,9 @@ Findings divergence(const Study& study) {
 }
 
 Findings identical_runs(const Study& study) {
+  std::set<std::string> arms_that_tie;
+  for (const Arm& arm : study.summary.arms)
+    if (arm.all_tie()) arms_that_tie.insert(arm.name);
   std::map<std::string, const Result*> first;
   std::vector<const Result*> copies;
   const Result* of = nullptr;
@@ -255,6 +258,9 @@ Findings identical_runs(const Study& study) {
     // One training that stands in the plan twice trains once, and a resumed run repeats itself.
     if (added || entry->second->segments == run.segments || same_training(*entry->second, run))
       continue;
+    if (arms_that_tie.contains(run.arm) && entry->second->arm == run.arm &&
+        entry->second->seeds == run.seeds)
+      continue;  // F36 has the reason
     if (of == nullptr) of = entry->second;
     copies.push_back(&run);
   }

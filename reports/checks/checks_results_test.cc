@@ -110,6 +110,21 @@ TEST_F(FairnessTest, F29SeedsThatRepeatEachOther) {
   EXPECT_THAT(of("F29"), IsEmpty());
 }
 
+TEST_F(FairnessTest, F29LeavesSettingsThatTieToF36) {
+  const auto trial = [&](double rate, double length) {
+    add("Lion", "lion", rate, 1, length);
+    study_.results.back().phase = kTrial;
+    study_.results.back().stages.emplace_back().config = study_.results.back().config;
+  };
+  trial(1e-5, 1.2);
+  trial(2e-5, 1.2);
+  EXPECT_THAT(of("F29"), IsEmpty());
+  EXPECT_THAT(of("F36"), ElementsAre(finding(kWarn, "All 2 settings of Lion tie")));
+  trial(3e-5, 1.3);
+  EXPECT_THAT(of("F29"), ElementsAre(finding(kRefuse, "repeated the numbers of Lion")))
+      << "two of three alone say nothing of the rates";
+}
+
 TEST_F(FairnessTest, F31MeasuresThatDisagree) {
   for (size_t i = 0; i < 3; ++i) run("AdamW", i).held_out[2].loss = 5;
   EXPECT_THAT(of("F31"), ElementsAre(finding(kInform, "AdamW has the lowest loss (5.000)",

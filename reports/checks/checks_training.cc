@@ -134,7 +134,7 @@ bool states(const JsonObject& optimizer, const std::string& key) {
 OptimizerConfig defaults_of(const OptimizerConfig& optimizer) {
   JsonObject stated{{"kind", optimizer.kind}, {"learning_rate", optimizer.learning_rate()}};
   for (const auto& option : optimizer.options) {
-    if (option.value().is_string() || option.value().is_bool())
+    if (option.value().is_string() || option.value() == Json(true))
       stated[option.key()] = option.value();
   }
   return parse_optimizer_config(stated, optimizer.kind);
@@ -290,8 +290,11 @@ Findings options_of_one_arm(const Study& study) {
   };
   struct Use {
     const Arm* arm;
-    double value, fallback;
+    std::string kind, value, fallback;
     bool tuned;
+    // Given otherwise than its default, by a number or by leaving out a technique (`nesterov`). A
+    // technique that is added, such as `cautious`, or an orthogonalizer is what the arm is about.
+    bool departs;
   };
   std::map<std::string, std::vector<Use>> uses;  // by the option's plain key
   for (const Arm& arm : study.summary.arms) {
@@ -300,29 +303,39 @@ Findings options_of_one_arm(const Study& study) {
     for (const OptimizerOption& option : optimizer_kind(optimizer.kind, arm.name).options) {
       const Json* value = optimizer.find(option.key);
       const Json* fallback = usual.find(option.key);
-      if (value == nullptr || !value->is_number() || fallback == nullptr) continue;
+      if (value == nullptr || fallback == nullptr || !option.reaches_weights) continue;
       if (option.key.ends_with("learning_rate")) continue;  // F37 and F25
+      const bool left_out = *fallback == Json(true) && *value == Json(false);
       const bool tuned = std::ranges::any_of(
           arm.swept, [&](const SweptOption& swept) { return swept.key == option.key; });
-      uses[plain(option.key)].push_back(
-          {&arm, json_number(*value, option.key), json_number(*fallback, option.key), tuned});
+      uses[plain(option.key)].push_back({&arm, optimizer.kind, option_text(*value),
+                                         option_text(*fallback), tuned,
+                                         *value != *fallback && (value->is_number() || left_out)});
     }
   }
   Findings findings;
   for (const auto& [key, all] : uses) {
+    std::map<std::pair<std::string, std::string>, std::vector<std::string>> found;
     for (const Use& use : all) {
-      if (use.tuned || use.value == use.fallback) continue;
-      const auto of_another = [&](const Use& other) { return other.arm != use.arm; };
-      const bool shared = std::ranges::any_of(
-          all, [&](const Use& other) { return of_another(other) && other.value == use.value; });
-      if (shared || std::ranges::none_of(all, of_another)) continue;
+      if (use.tuned || !use.departs) continue;
+      // Two arms of one kind that differ in it are the question itself.
+      const bool asked = std::ranges::any_of(all, [&](const Use& other) {
+        return other.arm != use.arm && other.kind == use.kind && other.value != use.value;
+      });
+      const bool of_all = std::ranges::all_of(study.summary.arms, [&](const Arm& arm) {
+        return std::ranges::any_of(all, [&](const Use& other) {
+          return other.arm == &arm && other.value == use.value;
+        });
+      });
+      if (!asked && !of_all) found[{use.value, use.fallback}].push_back(use.arm->name);
+    }
+    for (const auto& [values, arms] : found) {
       findings.push_back({Severity::kWarn,
-                          capitalized(key) + " is " + number_text(use.value) + " for " +
-                              use.arm->name + " alone, which is neither its default (" +
-                              number_text(use.fallback) +
-                              ") nor tuned: an arm can be held back, or helped, by it. Tune it, or "
-                              "leave it alone.",
-                          {use.arm->name}});
+                          capitalized(key) + " is " + values.first + " for " + joined(arms) +
+                              ", which is neither the default (" + values.second +
+                              ") nor tuned, and not so for every arm: it may hold an arm back, or "
+                              "help it. Tune it, or leave it alone.",
+                          arms});
     }
   }
   return findings;

@@ -132,16 +132,40 @@ TEST_F(FairnessTest, F40AnOptionOfOneArmAloneThatIsNeitherDefaultNorTuned) {
   };
   EXPECT_THAT(of("F40"), IsEmpty()) << "both state a decay of 0";
   set("AdamW", R"({"beta1": 0})");  // Muon's own AdamW keeps 0.9
-  EXPECT_THAT(of("F40"),
-              ElementsAre(finding(kWarn, "Beta1 is 0 for AdamW alone", "its default (0.9)")));
+  EXPECT_THAT(of("F40"), ElementsAre(finding(kWarn, "Beta1 is 0 for AdamW,", "the default (0.9)")));
   set("Muon", R"({"adamw": {"learning_rate": 0.001, "beta1": 0}})");
   EXPECT_THAT(of("F40"), IsEmpty()) << "alike in both";
   set("Muon", R"({"weight_decay": 0.9})");
-  EXPECT_THAT(of("F40"), ElementsAre(finding(kWarn, "Weight_decay is 0.9 for Muon alone")));
+  EXPECT_THAT(of("F40"), ElementsAre(finding(kWarn, "Weight_decay is 0.9 for Muon,")));
   add("Muon", "muon", 0.001, 1, 1.1);  // with a decay of 0
   EXPECT_THAT(of("F40"), IsEmpty()) << "it was tuned";
   set("AdamW", R"({"weight_decay": 0.5})");
-  EXPECT_THAT(of("F40"), ElementsAre(finding(kWarn, "Weight_decay is 0.5 for AdamW alone")));
+  EXPECT_THAT(of("F40"), ElementsAre(finding(kWarn, "Weight_decay is 0.5 for AdamW,")));
+}
+
+TEST_F(FairnessTest, F40AnOptionThatNoOtherArmHasThatSomeShareAndATechniqueLeftOut) {
+  const auto set = [&](const std::string& arm, const std::string& kind, JsonObject options) {
+    options["kind"] = kind;
+    options["learning_rate"] = 0.001;
+    options["weight_decay"] = 0;
+    for (size_t i = 0; i < 3; ++i) run(arm, i).optimizer = parse_optimizer_config(options, "test");
+  };
+  for (const int64_t seed : {4, 5, 6}) add("NorMuon", "normuon", 0.001, seed, 1.35);
+  for (const int64_t seed : {4, 5, 6}) add("Turbo", "turbo_muon", 0.001, seed, 1.36);
+  EXPECT_THAT(of("F40"), IsEmpty());
+  set("Muon", "muon", {{"momentum", 0}});
+  EXPECT_THAT(of("F40"), ElementsAre(finding(kWarn, "Momentum is 0 for Muon,")));
+  set("NorMuon", "normuon", {{"momentum", 0}});
+  EXPECT_THAT(of("F40"), ElementsAre(finding(kWarn, "Momentum is 0 for Muon and NorMuon,")));
+  set("NorMuon", "normuon", {});
+  set("Muon", "muon", {{"nesterov", false}});
+  EXPECT_THAT(of("F40"), ElementsAre(finding(kWarn, "Nesterov is false for Muon,", "(true)")));
+  set("Muon", "muon", {{"cautious", true}, {"orthogonalizer", "polar_express"}});
+  EXPECT_THAT(of("F40"), IsEmpty()) << "what the arm is about";
+  set("Muon", "muon", {{"steps", 3}});
+  EXPECT_THAT(of("F40"), ElementsAre(finding(kWarn, "Steps is 3 for Muon,")));
+  for (const int64_t seed : {4, 5, 6}) add("Muon, five steps", "muon", 0.001, seed, 1.37);
+  EXPECT_THAT(of("F40"), IsEmpty()) << "the question of the sweep";
 }
 
 }  // namespace

@@ -50,20 +50,61 @@ std::string shares(const std::map<Count, std::vector<std::string>>& arms_by,
 
 std::string settings_text(int64_t n) { return counted(n, "setting"); }
 
-// The acceptance length of `a` minus that of `b` at the last evaluation of the tuning split, for
-// each prompt; empty where one has no counts.
-std::vector<double> prompt_gaps(const Result& a, const Result& b) {
-  std::vector<double> gaps;
-  if (a.tuning.empty() || b.tuning.empty()) return gaps;
-  const EvaluationRow &x = a.tuning.back(), &y = b.tuning.back();
-  if (x.prompt_blocks.size() != y.prompt_blocks.size()) return gaps;
-  for (size_t i = 0; i < x.prompt_blocks.size(); ++i) {
-    if (x.prompt_blocks[i] == 0 || y.prompt_blocks[i] == 0) continue;
-    gaps.push_back(
-        static_cast<double>(x.prompt_matches[i]) / static_cast<double>(x.prompt_blocks[i]) -
-        static_cast<double>(y.prompt_matches[i]) / static_cast<double>(y.prompt_blocks[i]));
+// The acceptance length of `a` minus that of `b` at the last evaluation of the tuning split: over
+// the prompts, each with its mean over the seeds that both finished. n is 0 where there are no
+// counts of prompts.
+Estimate over_prompts(const Setting& a, const Setting& b) {
+  std::map<size_t, std::vector<double>> gaps;  // by prompt
+  for (const Result* run : a.finished) {
+    for (const Result* other : b.finished) {
+      if (!(run->seeds == other->seeds) || run->tuning.empty() || other->tuning.empty()) continue;
+      const EvaluationRow &x = run->tuning.back(), &y = other->tuning.back();
+      if (x.prompt_blocks.size() != y.prompt_blocks.size()) continue;
+      for (size_t i = 0; i < x.prompt_blocks.size(); ++i) {
+        if (x.prompt_blocks[i] == 0 || y.prompt_blocks[i] == 0) continue;
+        gaps[i].push_back(
+            static_cast<double>(x.prompt_matches[i]) / static_cast<double>(x.prompt_blocks[i]) -
+            static_cast<double>(y.prompt_matches[i]) / static_cast<double>(y.prompt_blocks[i]));
+      }
+    }
   }
-  return gaps;
+  std::vector<double> means;
+  for (const auto& [prompt, of_seeds] : gaps) means.push_back(mean_of(of_seeds));
+  return estimate(means);
+}
+
+// The setting that differs from the chosen one in `option` alone, by the next value there is; null
+// where none of them has a result.
+const Setting* beside_the_chosen(const Arm& arm, const SweptOption& option) {
+  const auto others_of = [&](const Setting& setting) {
+    std::string text;
+    for (const auto& [key, value] : flatten(to_json(setting.optimizer)))
+      if (key != option.key) text += key + "=" + canonical(value) + "\n";
+    return text;
+  };
+  const auto value_of = [&](const Setting& setting) {
+    return json_number(*setting.optimizer.find(option.key), option.key);
+  };
+  const Setting& best = *arm.chosen_trial();
+  const Setting* beside = nullptr;
+  for (const Setting& setting : arm.tried()) {
+    if (&setting == &best || setting.finished.empty() || others_of(setting) != others_of(best))
+      continue;
+    const auto distance = [&](const Setting& one) {
+      return std::abs(value_of(one) - value_of(best));
+    };
+    if (beside == nullptr || distance(setting) < distance(*beside)) beside = &setting;
+  }
+  return beside;
+}
+
+bool is_ahead_of_all(const Summary& summary, const Arm& arm) {
+  const auto value = [&](const Arm& one) {
+    return one.chosen() == nullptr ? NAN : at_end(*one.chosen(), summary.chosen_by).estimate.mean;
+  };
+  return std::ranges::none_of(summary.arms, [&](const Arm& other) {
+    return better(summary.chosen_by, value(other), value(arm));
+  });
 }
 
 }  // namespace
@@ -165,13 +206,26 @@ Findings best_at_the_edge(const Study& study) {
     if (arm.all_tie()) continue;  // F36: nothing says on which side a better value may lie
     for (const SweptOption& option : arm.swept) {
       if (!option.at_edge) continue;
-      findings.push_back({Severity::kWarn,
-                          "The best setting of " + arm.name + " (" + arm.chosen_trial()->label +
-                              ") lies at the edge of its grid in " + option.key + " (tried " +
-                              option_text(option.values.front()) + " to " +
-                              option_text(option.values.back()) +
-                              "); a better value may lie beyond: extend the grid.",
-                          {arm.name}});
+      const Setting* beside = beside_the_chosen(arm, option);
+      const Estimate gain =
+          beside == nullptr ? Estimate{} : over_prompts(*arm.chosen_trial(), *beside);
+      // A lead over an arm that still gains at its edge is a lead over its grid.
+      const bool climbs = study.summary.chosen_by == Measure::kAcceptanceLength &&
+                          study.summary.chosen_on == Split::kTuning && gain.n > 1 && gain.low > 0;
+      const bool refused = climbs && !is_ahead_of_all(study.summary, arm);
+      findings.push_back(
+          {refused ? Severity::kRefuse : Severity::kWarn,
+           "The best setting of " + arm.name + " (" + arm.chosen_trial()->label +
+               ") lies at the edge of its grid in " + option.key + " (tried " +
+               option_text(option.values.front()) + " to " + option_text(option.values.back()) +
+               "); " +
+               (refused ? "the last step of it still gained " + signed_text(gain.mean, 3) + " (" +
+                              interval_text(gain.low, gain.high, 3) + " over " +
+                              counted(gain.n, "tuning prompt") +
+                              "), so that nobody knows how far behind the others " + arm.name +
+                              " is: extend the grid."
+                        : "a better value may lie beyond: extend the grid."),
+           {arm.name}});
     }
   }
   return findings;
@@ -307,15 +361,15 @@ Findings narrow_choice(const Study& study) {
       if (&setting != &best) others.push_back(&setting);
     const Setting* next = best_setting(others, summary.chosen_by);
     if (next == nullptr || best.finished.empty() || next->finished.empty()) continue;
-    const std::vector<double> gaps = prompt_gaps(*best.finished.front(), *next->finished.front());
-    const Estimate gap = estimate(gaps);
-    if (gap.n >= kFewPrompts || gap.n < 2 || gap.low > 0) continue;
+    const Estimate gap = over_prompts(best, *next);
+    if (gap.n >= kFewPrompts || gap.n == 0 || gap.low > 0) continue;
     findings.push_back(
         {Severity::kWarn,
          "The setting of " + arm.name + " was chosen on " + counted(gap.n, "prompt") +
              ", which cannot tell it from the next best (" + next->label + "): the difference is " +
-             signed_text(gap.mean, 3) + ", " + interval_text(gap.low, gap.high, 3) +
-             " over prompts. Give the tuning split more sequences.",
+             signed_text(gap.mean, 3) +
+             (gap.n == 1 ? "" : ", " + interval_text(gap.low, gap.high, 3) + " over prompts") +
+             ". Give the tuning split more sequences.",
          {arm.name}});
   }
   return findings;

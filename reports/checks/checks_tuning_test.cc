@@ -60,6 +60,33 @@ TEST_F(FairnessTest, F03ABestValueAtTheEdge) {
                                   "edge of its grid in learning_rate (tried 2e-04 to 0.001)")));
 }
 
+TEST_F(FairnessTest, F03ALeadOverAnArmThatStillGainsAtItsEdgeIsNone) {
+  // Ten tuning prompts, on each of which a higher rate accepts more.
+  const auto trial = [&](const std::string& arm, const std::string& kind, double rate,
+                         int64_t matches) {
+    add(arm, kind, rate, 1, 1.2 + 0.001 * static_cast<double>(matches));
+    Result& r = study_.results.back();
+    r.phase = kTrial;
+    r.tuning.back().prompt_blocks.assign(10, 100);
+    for (int64_t i = 0; i < 10; ++i) r.tuning.back().prompt_matches[i] = matches + i % 2;
+    r.tuning.back().prompt_matches.resize(10);
+  };
+  for (Result& r : study_.results) r.phase = kFinal;
+  trial("AdamW", "adamw", 0.0005, 20);
+  trial("AdamW", "adamw", 0.001, 30);
+  EXPECT_THAT(of("F03"), ElementsAre(finding(kRefuse, "the last step of it still gained +0.100",
+                                             "nobody knows how far behind the others AdamW is")));
+  EXPECT_TRUE(refuses(of("F03")[0], "AdamW", "Muon", false));
+  // Where the last step gains nothing that the prompts can tell, it may be the top.
+  study_.results.back().tuning.back().prompt_matches = {20, 21, 20, 21, 20, 21, 20, 21, 20, 23};
+  EXPECT_THAT(of("F03"), ElementsAre(finding(kWarn, "a better value may lie beyond")));
+  study_.results.resize(study_.results.size() - 2);
+  // A leader that still gains leads by more than was measured.
+  trial("Muon", "muon", 0.0005, 20);
+  trial("Muon", "muon", 0.001, 30);
+  EXPECT_THAT(of("F03"), ElementsAre(finding(kWarn, "a better value may lie beyond")));
+}
+
 TEST_F(FairnessTest, F04ACoarseGrid) {
   add_trials("AdamW", "adamw", {0.0001, 0.002, 0.1});
   EXPECT_THAT(of("F04"), ElementsAre(finding(kInform,
@@ -137,6 +164,17 @@ TEST_F(FairnessTest, F41AChoiceThatItsPromptsCannotTell) {
                              "the next best (learning_rate 0.002): the difference is +0.033")));
   prompts(study_.results.back(), {5, 5, 2});  // as much on every prompt
   EXPECT_THAT(of("F41"), IsEmpty());
+  prompts(study_.results[study_.results.size() - 2], {6});
+  prompts(study_.results.back(), {5});
+  EXPECT_THAT(of("F41"), ElementsAre(finding(kWarn, "The setting of Muon was chosen on 1 prompt,",
+                                             "the difference is +0.100. Give")));
+  // A second tuning seed, in which the other rate does better: one prompt all the same.
+  add("Muon", "muon", 0.001, 2, 1.50);
+  prompts(study_.results.back(), {4});
+  add("Muon", "muon", 0.002, 2, 1.45);
+  prompts(study_.results.back(), {5});
+  EXPECT_THAT(of("F41"), ElementsAre(finding(kWarn, "chosen on 1 prompt,", "is 0.000. Give")));
+  study_.results.resize(study_.results.size() - 2);
   prompts(study_.results.back(), std::vector<int64_t>(30, 4));
   prompts(study_.results[study_.results.size() - 2], std::vector<int64_t>(30, 4));
   EXPECT_THAT(of("F41"), IsEmpty()) << "thirty prompts are enough for an interval";
