@@ -173,6 +173,14 @@ SegmentConfig segment_from_json(const Json& value, const std::string& where) {
   return config;
 }
 
+double sequences_after(const SegmentConfig& config, double steps) {
+  return steps * static_cast<double>(config.training.sequences_per_step);
+}
+
+double epochs_after(const SegmentConfig& config, double steps) {
+  return sequences_after(config, steps) / static_cast<double>(config.split.train);
+}
+
 std::string segment_id(const SegmentConfig& config) {
   return sha256_hex(canonical(to_json(config))).substr(0, 16);
 }

@@ -72,6 +72,11 @@ struct SegmentConfig {
   int64_t to_step = 0;
 };
 
+// Sequences that training has visited after so many steps, each visit counted, and how many times
+// that is each sequence of the training split (which may be no whole number).
+double sequences_after(const SegmentConfig& config, double steps);
+double epochs_after(const SegmentConfig& config, double steps);
+
 // Everything that can change a segment's result, and nothing else; its canonical text is hashed.
 JsonObject to_json(const SegmentConfig& config);
 SegmentConfig segment_from_json(const Json& value, const std::string& where);

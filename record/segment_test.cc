@@ -41,6 +41,13 @@ SegmentConfig example() {
   return config;
 }
 
+TEST(Segment, CountsSequencesAndEpochsOfItsSteps) {
+  SegmentConfig config = example();  // 4 sequences a step, 10 to train on
+  EXPECT_EQ(sequences_after(config, 25), 100);
+  EXPECT_EQ(epochs_after(config, 25), 10);
+  EXPECT_EQ(epochs_after(config, INFINITY), INFINITY);
+}
+
 TEST(Segment, ReadsBackWithTheSameId) {
   const SegmentConfig config = example();
   const Json text = parse_json(canonical(to_json(config)), "x");

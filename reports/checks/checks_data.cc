@@ -59,11 +59,6 @@ JsonObject evaluated_identity(const Result& run) {
           {"evaluated prompts", run.held_out.back().prompts}};
 }
 
-double epochs_of(const SegmentConfig& config) {
-  return static_cast<double>(config.training.steps * config.training.sequences_per_step) /
-         static_cast<double>(config.split.train);
-}
-
 }  // namespace
 
 Findings unequal_data(const Study& study) {
@@ -285,7 +280,7 @@ Findings many_epochs(const Study& study) {
   double most = 0;
   const Result* example = nullptr;
   for (const Result& run : study.results) {
-    const double epochs = epochs_of(run.config);
+    const double epochs = epochs_after(run.config, static_cast<double>(run.config.training.steps));
     if (epochs <= most) continue;
     most = epochs;
     example = &run;

@@ -120,7 +120,7 @@ TEST_F(FairnessTest, F29LeavesSettingsThatTieToF36) {
   trial(2e-5, 1.2);
   EXPECT_THAT(of("F29"), IsEmpty());
   EXPECT_THAT(of("F36"), ElementsAre(finding(kWarn, "All 2 settings of Lion tie")));
-  trial(3e-5, 1.3);
+  trial(3e-5, 1.1);
   EXPECT_THAT(of("F29"), ElementsAre(finding(kRefuse, "repeated the numbers of Lion")))
       << "two of three alone say nothing of the rates";
 }

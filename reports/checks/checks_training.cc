@@ -323,9 +323,8 @@ Findings options_of_one_arm(const Study& study) {
         return other.arm != use.arm && other.kind == use.kind && other.value != use.value;
       });
       const bool of_all = std::ranges::all_of(study.summary.arms, [&](const Arm& arm) {
-        return std::ranges::any_of(all, [&](const Use& other) {
-          return other.arm == &arm && other.value == use.value;
-        });
+        return std::ranges::any_of(
+            all, [&](const Use& other) { return other.arm == &arm && other.value == use.value; });
       });
       if (!asked && !of_all) found[{use.value, use.fallback}].push_back(use.arm->name);
     }

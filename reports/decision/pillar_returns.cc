@@ -25,8 +25,7 @@ std::string all_but_budget(const KindPair& pair) {
 }
 
 double epochs_of(const SegmentConfig& config) {
-  return static_cast<double>(config.training.steps * config.training.sequences_per_step) /
-         static_cast<double>(config.split.train);
+  return epochs_after(config, static_cast<double>(config.training.steps));
 }
 
 // Annealed pairs that differ in their budget alone: the largest set of them in one folder, or in

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "base/number_text.h"
 #include "reports/charts/chart.h"
@@ -35,6 +37,16 @@ Band band_of(const Arm& arm, const std::vector<CurvePoint>& curve) {
   Band band{arm.look, {}};
   for (const CurvePoint& point : curve) band.points.push_back({point.x, point.y.low, point.y.high});
   return band;
+}
+
+// "A step visits 8 sequences, an epoch 450." where that is so for all runs, or nothing.
+std::string visits_text(const Study& study) {
+  std::set<std::pair<int64_t, int64_t>> alike;
+  for (const Result& run : study.results)
+    alike.emplace(run.config.training.sequences_per_step, run.config.split.train);
+  if (alike.size() != 1) return "";
+  return "A step visits " + counted(alike.begin()->first, "sequence") + ", an epoch " +
+         grouped(alike.begin()->second) + ".";
 }
 
 LineChart curve_chart(const Study& study, Measure measure, Clock clock) {
@@ -181,7 +193,13 @@ std::string curves_section(const Study& study) {
   if (acceptance_end && loss_end)
     html +=
         details("The last fifth of training", side_by_side(*acceptance_end, *loss_end), "figures");
-  html += details("Against training tokens", charts_against(study, Clock::kTokens), "figures");
+  html += details("Against training tokens",
+                  paragraph("Tokens are labels of slots: a token of the text counts once in every "
+                            "block that drafts it. " +
+                                visits_text(study),
+                            "note") +
+                      charts_against(study, Clock::kTokens),
+                  "figures");
   std::string note =
       "Held-out split. Thick lines with markers: mean over seeds, at its evaluations; thin lines: "
       "single seeds; bands: 95 % Student-t interval of the mean, from " +

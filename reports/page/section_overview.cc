@@ -55,10 +55,10 @@ std::string training_fact(const SegmentConfig& config) {
                      counted(training.anchors, "anchor") + " each, " + training.schedule +
                      " schedule, labels from the ";
   text += training.labels == "argmax" ? "target's greedy choice" : "data";
-  const int64_t visits = training.steps * training.sequences_per_step;
-  text += "; " + grouped(visits) + " visits, " +
-          significant(static_cast<double>(visits) / static_cast<double>(config.split.train), 2) +
-          " epochs of " + grouped(config.split.train) + " sequences";
+  const auto steps = static_cast<double>(training.steps);
+  text += "; " + grouped(std::llround(sequences_after(config, steps))) + " visits, " +
+          significant(epochs_after(config, steps), 2) + " epochs of " +
+          grouped(config.split.train) + " sequences";
   if (training.loss != LossConfig{}) text += ", loss " + loss_text(training.loss);
   return text + ", on " + training.device + " with " + counted(training.threads, "thread");
 }

@@ -94,6 +94,13 @@ std::string data_efficiency_note(const Study& study, const Arm& reference) {
                    "): " + joined(parts) + ".");
 }
 
+// What so many steps visit, in words that do not depend on how many slots of a block have labels.
+std::string sequences_text(const SegmentConfig& config, double steps) {
+  const std::string text = median_text(sequences_after(config, steps), "sequences");
+  if (!std::isfinite(steps)) return text;
+  return text + "<small>" + significant(epochs_after(config, steps), 2) + " epochs</small>";
+}
+
 }  // namespace
 
 std::string target_section(const Study& study) {
@@ -107,9 +114,9 @@ std::string target_section(const Study& study) {
   }
   const Arm& reference = summary.arms[summary.reference];
   const std::string than = "<br>than " + escape(reference.name);
-  HtmlTable table({"arm", "runs that reached it", "median steps", "median tokens", "median seconds",
-                   "times fewer steps" + than, "times fewer tokens" + than,
-                   "times fewer seconds" + than});
+  HtmlTable table({"arm", "runs that reached it", "median steps", "sequences<br>(epochs)",
+                   "median tokens", "median seconds", "times fewer steps" + than,
+                   "times fewer tokens" + than, "times fewer seconds" + than});
   bool any = false;
   for (const Arm& arm : summary.arms) {
     const Setting* setting = arm.chosen();
@@ -122,7 +129,9 @@ std::string target_section(const Study& study) {
     std::vector<std::string> cells = {
         look_sample(arm.look) + " " + escape(arm.name),
         std::to_string(target.reached) + " of " + std::to_string(target.of),
-        median_text(target.steps, "steps"), median_text(target.tokens, "tokens"),
+        median_text(target.steps, "steps"),
+        sequences_text(setting->runs.front()->config, target.steps),
+        median_text(target.tokens, "tokens"),
         median_text(target.seconds, "s")};
     for (const Clock clock : {Clock::kSteps, Clock::kTokens, Clock::kSeconds}) {
       cells.push_back(&arm == &reference || reference.chosen() == nullptr

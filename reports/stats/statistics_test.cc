@@ -286,6 +286,20 @@ TEST(Holm, MakesOneFalseClaimInTwentyFamiliesAtMost) {
   EXPECT_GT(families, 0.045 * kDraws);
 }
 
+TEST(IntervalOfClaim, ExcludesZeroJustWhereTheAdjustedPAllowsAClaim) {
+  for (const double mean : {0.5, 1.0, 1.3, 1.5, 2.0, 3.0, 6.0}) {
+    const Estimate e = estimate({mean - 1, mean, mean + 1, mean + 0.5, mean - 0.5});
+    for (const double factor : {1.0, 2.0, 6.0}) {
+      const double p = p_value(e), adjusted = std::min(1.0, factor * p);
+      EXPECT_EQ(interval_of_claim(e, p, adjusted, 6).low > 0, adjusted <= kClaimLevel)
+          << mean << " and " << factor;
+    }
+  }
+  // All equal, where p says nothing: as wide as for all of them.
+  const Estimate equal = estimate({1, 1, 1});
+  EXPECT_EQ(interval_of_claim(equal, 0, 0, 6, 0.5).low, at_level(equal, 0.05 / 6, 0.5).low);
+}
+
 TEST(HolmInPairs, AQuestionLeavesWhenBothOfItsHypothesesAreRejected) {
   std::vector<double> p = {0.001, 0.02, 0.9}, beyond = {0.002, 0.8, 0.015};
   holm_in_pairs(p, beyond);

@@ -100,6 +100,8 @@ UpdateColumn of_gradients(std::string name, double GradientRow::*value) {
           }};
 }
 
+double steps_of(const Result& run) { return static_cast<double>(run.steps); }
+
 }  // namespace
 
 std::string runs_csv(const std::vector<Result>& results) {
@@ -148,6 +150,12 @@ std::string runs_csv(const std::vector<Result>& results) {
       {"folder", &Result::folder},
       {"unlabelled_steps", &Result::unlabelled_steps},
       {"setting", &Result::point},
+      {"sequences", [](const Result& r) { return sequences_after(r.config, steps_of(r)); }},
+      {"epochs",
+       [](const Result& r) {
+         return r.config.split.train == 0 ? std::nullopt
+                                          : std::optional(epochs_after(r.config, steps_of(r)));
+       }},
   };
   return csv(columns, results);
 }

@@ -26,7 +26,7 @@ constexpr char kRunsHeader[] =
     "data_seconds,model_seconds,acceptance_length_argmax_first,acceptance_length_argmax_last,"
     "tuning_loss_last,tuning_acceptance_length_last,clipped_share,alone,seconds_from_timing,"
     "peak_memory_bytes,weights_seed,data_seed,noise_seed,optimizer_options,reason,folder,"
-    "unlabelled_steps,setting\r\n";
+    "unlabelled_steps,setting,sequences,epochs\r\n";
 
 Result run_named(const std::string& name) {
   Result r;
@@ -74,13 +74,15 @@ TEST(RunsCsv, WritesEveryNumberAndLeavesWhatIsUnknownEmpty) {
   r.seconds_to_target = INFINITY;
   r.alone = false;
   r.reason = "loss is NaN at step 61";
+  r.config.training.sequences_per_step = 8;
+  r.config.split.train = 120;
   const std::string options = csv_field(canonical(to_json(r.optimizer)));
   EXPECT_EQ(runs_csv({r}),
             kRunsHeader +
                 std::string("\"a, \"\"b\"\"\",AdamW,adamw,0.001,\"weights 4, data 5, noise "
                             "6\",trial,diverged,60,9000,3.5,0.25,12,NaN,"
                             "1.25,1.25,40,6000,Infinity,,0.5,2.75,1.5,1.5,,,0,no,no,,4,5,6,") +
-                options + ",loss is NaN at step 61,,0,\r\n");
+                options + ",loss is NaN at step 61,,0,,480,4\r\n");
 }
 
 TEST(EvaluationsCsv, HasOneRowPerStepWithTheTuningSplitBesideIt) {
