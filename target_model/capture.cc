@@ -13,56 +13,14 @@
 #include "store/prompts.h"
 #include "store/writer.h"
 #include "target_model/checkpoint.h"
-#include "target_model/gguf.h"
 #include "target_model/shard_capture.h"
-#include "target_model/tokenizer.h"
+#include "target_model/tokenized_prompts.h"
 #include "target_model/transformer.h"
 
 namespace draftlab {
 namespace {
 
 namespace fs = std::filesystem;
-
-// All prompts as token ids, checked against the target.
-std::vector<Prompt> prepare_prompts(const StoreSpecification& specification,
-                                    const TargetCheckpoint& target, std::string& tokenizer_sha256) {
-  const TransformerConfig& config = target.config;
-  const PromptSource& source = specification.prompts;
-  std::vector<Prompt> prompts =
-      source.file.empty() ? made_up_prompts(source, config.vocab_size) : read_prompts(source);
-  if (std::any_of(prompts.begin(), prompts.end(),
-                  [](const Prompt& prompt) { return !prompt.text.empty(); })) {
-    if (specification.target.format != "gguf") {
-      throw Error(source.file.string(),
-                  "holds texts, but only GGUF targets bring a tokenizer; give token_ids");
-    }
-    const Tokenizer tokenizer{GgufFile(target.file)};
-    tokenizer_sha256 = tokenizer.sha256();
-    for (Prompt& prompt : prompts) {
-      if (!prompt.text.empty())
-        prompt.token_ids = tokenizer.encode(tokenizer.chat_prompt(prompt.text));
-    }
-  }
-  for (const Prompt& prompt : prompts) {
-    const std::string where = source.file.string() + ": prompt " + prompt.id;
-    const auto longest =
-        static_cast<int64_t>(prompt.token_ids.size()) + specification.responses.max_tokens;
-    if (longest > config.context_length) {
-      throw Error(where, "with its response may have " + std::to_string(longest) +
-                             " tokens, the target's context ends at " +
-                             std::to_string(config.context_length) +
-                             "; lower responses.max_tokens or leave it out");
-    }
-    for (const int32_t id : prompt.token_ids) {
-      if (id >= config.vocab_size) {
-        throw Error(where, "token " + std::to_string(id) +
-                               " is outside of the target's vocabulary of " +
-                               std::to_string(config.vocab_size));
-      }
-    }
-  }
-  return prompts;
-}
 
 std::string responses_text(const ResponseOptions& options) {
   std::string text = options.temperature == 0 ? "greedy"
@@ -144,7 +102,11 @@ StoreManifest capture_store(const StoreSpecification& specification, const fs::p
   const ThreadCount threads(specification.threads);
   TargetCheckpoint checkpoint = open_target(specification.target);
   std::string tokenizer_sha256;
-  const std::vector<Prompt> prompts = prepare_prompts(specification, checkpoint, tokenizer_sha256);
+  const PromptSource& source = specification.prompts;
+  const std::vector<Prompt> prompts =
+      source.file.empty() ? made_up_prompts(source, checkpoint.config.vocab_size)
+                          : tokenized_prompts(source, specification.target, checkpoint,
+                                              specification.responses.max_tokens, tokenizer_sha256);
   const auto count = static_cast<int64_t>(prompts.size()),
              per_shard = specification.sequences_per_shard;
   const int64_t shards = (count + per_shard - 1) / per_shard;

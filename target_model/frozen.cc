@@ -3,17 +3,21 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
-#include "target_model/checkpoint.h"
 
 namespace draftlab {
 
-FrozenTensors load_frozen(const StoreManifest& manifest) {
+TargetSource target_source_of(const StoreManifest& manifest) {
   TargetSource source;
   const Json& target = manifest.specification.at("target");
   source.format = std::string(target.at("format").as_string());
   source.path = manifest.target_file;
   if (source.format == "made_up")
     source = parse_target_source(target, "manifest.json: specification.target", "");
+  return source;
+}
+
+TargetCheckpoint open_target_of(const StoreManifest& manifest) {
+  const TargetSource source = target_source_of(manifest);
   TargetCheckpoint checkpoint = open_target(source);
   if (checkpoint.sha256 != manifest.target_sha256) {
     throw Error(source.path.string(),
@@ -21,6 +25,11 @@ FrozenTensors load_frozen(const StoreManifest& manifest) {
                     checkpoint.sha256 + ", the store says " + manifest.target_sha256 +
                     "); put the old file back, or build the store again");
   }
+  return checkpoint;
+}
+
+FrozenTensors load_frozen(const StoreManifest& manifest) {
+  TargetCheckpoint checkpoint = open_target_of(manifest);
   const TransformerConfig& c = checkpoint.config;
   const auto read = [&](const char* name) {
     at::Tensor tensor = at::empty({c.vocab_size, c.hidden_size});

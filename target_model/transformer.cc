@@ -103,16 +103,17 @@ TransformerWeights load_weights(TargetCheckpoint& checkpoint) {
   return weights;
 }
 
-Transformer::Transformer(TransformerConfig config, TransformerWeights weights)
+Transformer::Transformer(TransformerConfig config, TransformerWeights weights, Products products)
     : config_(std::move(config)),
       embedding_(weights.embedding),
       final_norm_(weights.final_norm),
-      head_(weights.head) {
+      head_(frozen_linear(products, weights.head)) {
   weights.head.reset();
   for (DecoderLayerWeights& w : weights.layers) {
     layers_.push_back({w.input_norm, w.post_norm, w.q_norm, w.k_norm,
-                       PackedLinear(w.qkv, w.qkv_bias), PackedLinear(w.output),
-                       PackedLinear(w.gate_up), PackedLinear(w.down)});
+                       frozen_linear(products, w.qkv, w.qkv_bias),
+                       frozen_linear(products, w.output), frozen_linear(products, w.gate_up),
+                       frozen_linear(products, w.down)});
     w = {};
   }
 }
@@ -155,11 +156,11 @@ at::Tensor Transformer::forward(KeyValueCache& cache, std::span<const TokenRow> 
   }
   for (int64_t l = 0; l < c.layers; ++l) {
     const Layer& layer = layers_[l];
-    const at::Tensor qkv = layer.qkv(rms_norm_rows(hidden, layer.input_norm, c.rms_norm_eps));
-    hidden = layer.output.add_to(hidden, attention(cache, rows, l, qkv));
+    const at::Tensor qkv = (*layer.qkv)(rms_norm_rows(hidden, layer.input_norm, c.rms_norm_eps));
+    hidden = layer.output->add_to(hidden, attention(cache, rows, l, qkv));
     const at::Tensor gate_up =
-        layer.gate_up(rms_norm_rows(hidden, layer.post_norm, c.rms_norm_eps));
-    hidden = layer.down.add_to(hidden, gated_silu_rows(gate_up));
+        (*layer.gate_up)(rms_norm_rows(hidden, layer.post_norm, c.rms_norm_eps));
+    hidden = layer.down->add_to(hidden, gated_silu_rows(gate_up));
     if (on_layer) on_layer(l, hidden);
   }
   return rms_norm_rows(hidden, final_norm_, c.rms_norm_eps);

@@ -4,12 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "target_model/checkpoint.h"
+#include "target_model/frozen_linear.h"
 #include "target_model/key_value_cache.h"
-#include "target_model/packed_linear.h"
 
 namespace draftlab {
 
@@ -47,9 +48,11 @@ struct TokenRow {
 // thread-safe.
 class Transformer {
  public:
-  // Packs the matrices one by one; memory for two copies is needed only if the caller keeps
-  // `weights`.
-  Transformer(TransformerConfig config, TransformerWeights weights);
+  // Takes the matrices one by one; memory for two copies is needed only if they are packed and the
+  // caller keeps `weights`. With row-wise products no row's bits depend on the other rows of a
+  // pass.
+  Transformer(TransformerConfig config, TransformerWeights weights,
+              Products products = Products::kPacked);
   const TransformerConfig& config() const { return config_; }
 
   // Called with the output of every decoder layer (0-based), [R, H]: the residual stream behind it,
@@ -62,12 +65,12 @@ class Transformer {
                      const LayerOutput& on_layer = {});
 
   // [R, V] for [R, H] behind the final norm.
-  at::Tensor logits(const at::Tensor& hidden) const { return head_(hidden); }
+  at::Tensor logits(const at::Tensor& hidden) const { return (*head_)(hidden); }
 
  private:
   struct Layer {
     at::Tensor input_norm, post_norm, q_norm, k_norm;
-    PackedLinear qkv, output, gate_up, down;
+    std::unique_ptr<FrozenLinear> qkv, output, gate_up, down;
   };
 
   at::Tensor attention(KeyValueCache& cache, std::span<const TokenRow> rows, int64_t layer,
@@ -76,7 +79,7 @@ class Transformer {
 
   TransformerConfig config_;
   at::Tensor embedding_, final_norm_;
-  PackedLinear head_;
+  std::unique_ptr<FrozenLinear> head_;
   std::vector<Layer> layers_;
   std::vector<float> cosines_, sines_;  // [positions, head_dim / 2]
 };

@@ -30,6 +30,7 @@ const std::map<std::string, Rooms> kUpstream = [] {
       {"model", {"base", "record", "store", "kernels"}},
       {"optim", {"base", "record", "kernels"}},
       {"train", {"base", "record", "store", "kernels", "target_model", "model", "optim"}},
+      {"decode", {"base", "record", "store", "kernels", "target_model", "model", "optim", "train"}},
       {"runner", {"base", "record"}},
   };
   // The rooms inside reports, and what each adds to what all of them may include.
@@ -182,7 +183,7 @@ TEST(Rooms, WhatDraftlabLinksHoldsNoTensors) {
   for (const char* room : {"base", "record", "store", "runner", "reports"}) {
     for (const fs::path& file : sources(room)) files.push_back(file);
   }
-  const Rooms with_tensors = {"kernels", "target_model", "model", "optim", "train"};
+  const Rooms with_tensors = {"kernels", "target_model", "model", "optim", "train", "decode"};
   for (const fs::path& file : sources("programs")) {
     if (file.filename() == "worker.cc") continue;  // draftlab-worker, whose business tensors are
     files.push_back(file);

@@ -1,0 +1,69 @@
+#include "decode/drafter_proposer.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "decode/verification.h"
+#include "target_model/decoder_loops.h"
+
+namespace draftlab {
+
+DrafterProposer::DrafterProposer(const DrafterConfig& config, NamedTensors weights,
+                                 const FrozenTensors& target, const DraftVocabulary& vocabulary)
+    : config_(config),
+      weights_(std::move(weights)),
+      vocabulary_(vocabulary),
+      head_(vocabulary.head_rows(target.head)),
+      drafter_(config, target.embedding, head_) {}
+
+void DrafterProposer::start(int64_t sequences) { contexts_.assign(sequences, {}); }
+
+void DrafterProposer::observe(int64_t sequence, std::span<const int32_t> tokens,
+                              const at::Tensor& taps) {
+  Context& context = contexts_[sequence];
+  const int64_t length = context.length + std::ssize(tokens);
+  if (!context.taps.defined() || context.taps.size(0) < length) {
+    const at::Tensor larger = at::empty({2 * length, taps.size(1)}, taps.options());
+    if (context.length > 0)
+      larger.narrow(0, 0, context.length).copy_(context.taps.narrow(0, 0, context.length));
+    context.taps = larger;
+  }
+  context.taps.narrow(0, context.length, std::ssize(tokens)).copy_(taps);
+  context.length = length;
+}
+
+Draft DrafterProposer::propose(int64_t sequence, int32_t anchor, double temperature,
+                               Random& random) {
+  const Context& context = contexts_[sequence];
+  BlockBatch batch;
+  batch.context = context.taps.narrow(0, 0, context.length);
+  batch.sequence_begin = {0, context.length};
+  batch.block_sequence = {0};
+  batch.block_anchor = {context.length};
+  batch.token_ids.assign(config_.block_size, config_.mask_token_id);
+  batch.token_ids[0] = anchor;
+  batch.block_size = config_.block_size;
+  const at::Tensor hidden = drafter_.forward(weights_, batch);
+  const at::Tensor logits = at::mm(hidden.narrow(0, 1, longest()), head_.t());  // [B-1, V_d]
+
+  Draft draft;
+  const int64_t size = vocabulary_.size();
+  if (temperature > 0)
+    draft.probabilities = at::zeros({longest(), vocabulary_.vocab_size()}, at::kFloat);
+  std::vector<float> q(size);
+  for (int64_t k = 0; k < longest(); ++k) {
+    const float* row = logits.const_data_ptr<float>() + k * size;
+    if (temperature == 0) {
+      draft.tokens.push_back(static_cast<int32_t>(vocabulary_.target_id(argmax(row, size))));
+      continue;
+    }
+    softmax(row, size, temperature, q.data());
+    float* of_target = draft.probabilities.mutable_data_ptr<float>() + k * vocabulary_.vocab_size();
+    for (int64_t d = 0; d < size; ++d) of_target[vocabulary_.target_id(d)] = q[d];
+    draft.tokens.push_back(static_cast<int32_t>(vocabulary_.target_id(draw(q, random.uniform()))));
+  }
+  return draft;
+}
+
+}  // namespace draftlab

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "decode/proposer.h"
+#include "kernels/named_tensors.h"
+#include "model/draft_vocabulary.h"
+#include "model/drafter.h"
+#include "target_model/frozen.h"
+
+namespace draftlab {
+
+// A trained DFlash drafter: one forward pass drafts a block's slots 1 .. B-1 from the anchor and
+// the target's hidden states of what lies before it (z-lab/dflash's loop, one denoising pass).
+class DrafterProposer : public Proposer {
+ public:
+  // weights: float32, as parameter_shapes(config). The vocabulary is the one that it was trained
+  // with.
+  DrafterProposer(const DrafterConfig& config, NamedTensors weights, const FrozenTensors& target,
+                  const DraftVocabulary& vocabulary);
+
+  int64_t longest() const override { return config_.block_size - 1; }
+  bool needs_taps() const override { return true; }
+  void start(int64_t sequences) override;
+  void observe(int64_t sequence, std::span<const int32_t> tokens, const at::Tensor& taps) override;
+  Draft propose(int64_t sequence, int32_t anchor, double temperature, Random& random) override;
+
+ private:
+  // Rows that were observed, with room behind them so that a new one seldom moves the others.
+  struct Context {
+    at::Tensor taps;  // [capacity, L_t*H]
+    int64_t length = 0;
+  };
+
+  DrafterConfig config_;
+  NamedTensors weights_;
+  DraftVocabulary vocabulary_;
+  at::Tensor head_;  // [V_d, H]
+  Drafter drafter_;
+  std::vector<Context> contexts_;
+};
+
+}  // namespace draftlab
