@@ -102,11 +102,9 @@ StoreManifest capture_store(const StoreSpecification& specification, const fs::p
   const ThreadCount threads(specification.threads);
   TargetCheckpoint checkpoint = open_target(specification.target);
   std::string tokenizer_sha256;
-  const PromptSource& source = specification.prompts;
   const std::vector<Prompt> prompts =
-      source.file.empty() ? made_up_prompts(source, checkpoint.config.vocab_size)
-                          : tokenized_prompts(source, specification.target, checkpoint,
-                                              specification.responses.max_tokens, tokenizer_sha256);
+      tokenized_prompts(specification.prompts, specification.target, checkpoint,
+                        specification.responses.max_tokens, tokenizer_sha256);
   const auto count = static_cast<int64_t>(prompts.size()),
              per_shard = specification.sequences_per_shard;
   const int64_t shards = (count + per_shard - 1) / per_shard;

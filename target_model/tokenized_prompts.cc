@@ -12,7 +12,8 @@ std::vector<Prompt> tokenized_prompts(const PromptSource& source, const TargetSo
                                       const TargetCheckpoint& target, int64_t max_tokens,
                                       std::string& tokenizer_sha256) {
   const TransformerConfig& config = target.config;
-  std::vector<Prompt> prompts = read_prompts(source);
+  std::vector<Prompt> prompts =
+      source.file.empty() ? made_up_prompts(source, config.vocab_size) : read_prompts(source);
   if (std::any_of(prompts.begin(), prompts.end(),
                   [](const Prompt& prompt) { return !prompt.text.empty(); })) {
     if (from.format != "gguf") {
