@@ -80,6 +80,7 @@ void read_prompt_lines(std::string_view bytes) {
 }
 
 void read_metric_lines(std::string_view bytes) { read_metrics(written(bytes)); }
+void read_a_segments_baselines(std::string_view bytes) { read_baselines(written(bytes)); }
 void read_event_lines(std::string_view bytes) { read_events(written(bytes)); }
 void read_an_outcome(std::string_view bytes) { read_outcome(written(bytes), "0123456789abcdef"); }
 void read_provenance(std::string_view bytes) { contributing(read_lives(written(bytes))); }
@@ -140,6 +141,7 @@ const std::vector<FuzzTarget>& fuzz_targets() {
       {"manifest", read_a_manifest},
       {"prompts", read_prompt_lines},
       {"metrics", read_metric_lines},
+      {"baselines", read_a_segments_baselines},
       {"events", read_event_lines},
       {"outcome", read_an_outcome},
       {"provenance", read_provenance},

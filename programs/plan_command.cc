@@ -10,6 +10,7 @@
 #include "programs/execution.h"
 #include "programs/readiness.h"
 #include "programs/sweep_store.h"
+#include "programs/worker_program.h"
 #include "record/update_cost.h"
 #include "reports/text/words.h"
 #include "runner/estimate.h"
@@ -200,6 +201,7 @@ int plan_command(const Words& words) {
   }
   if (out) require_place(folder, plan, store, line_of.given("store"));
   require_means(plan, store, jobs, std::cout);
+  if (store.built) require_worker_split(store.planned.folder, sweep.split);
   const int64_t hidden_size = plan.segments[0].config.drafter.hidden_size;
   const auto arms = static_cast<int64_t>(sweep.arms.size()),
              seeds = static_cast<int64_t>(sweep.seeds.size());

@@ -94,6 +94,7 @@ int run_command(const Words& words) {
     store = find_store(sweep, folder.store(), chosen_store);
     plan = make_plan(sweep, store.planned);
   }
+  if (!fs::exists(folder.plan())) require_worker_split(store.planned.folder, sweep.split);
   if (sweep.equal_seconds) {
     Sweep resolved =
         parse_sweep(with_step_seconds(sweep, store.planned, folder, std::cout), sweep.file);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "record/split.h"
 #include "store/file_hash.h"
 #include "store/manifest.h"
 #include "store/prompts.h"
@@ -15,6 +16,21 @@ namespace fs = std::filesystem;
 
 constexpr double kBytesPerToken = 4 + 1 + 4;  // id, loss mask, the target's next token
 constexpr double kCharactersPerToken = 3.5;   // of English prompts, about
+
+// Of the prompts of a store that is not built yet.
+std::vector<std::string> groups_of(const PromptSource& source) {
+  std::vector<std::string> groups(source.count);
+  if (source.file.empty()) return groups;
+  std::ranges::transform(read_prompts(source), groups.begin(), &Prompt::group);
+  return groups;
+}
+
+// Where prompts bring their groups, whether these can be split as the sweep asks; a split by
+// similarity is the worker's to judge (require_worker_split).
+void require_groups(const Sweep& sweep, const std::vector<std::string>& groups,
+                    const fs::path& where) {
+  if (sweep.split.by == "group") split_groups(sweep.split, groups, where.string());
+}
 
 void take_manifest(const StoreManifest& manifest, SweepStore& store) {
   store.built = true;
@@ -100,7 +116,9 @@ SweepStore find_store(const Sweep& sweep, const fs::path& usual,
   store.planned.folder = fs::absolute(folder).lexically_normal();
   if (only_built) {
     store.planned.specification = sweep.content.at("store");
-    take_manifest(read_manifest(folder), store);
+    const StoreManifest manifest = read_manifest(folder);
+    require_groups(sweep, manifest.groups(), folder);
+    take_manifest(manifest, store);
     return store;
   }
   store.planned.specification = read_json(sweep.store_specification);
@@ -108,8 +126,12 @@ SweepStore find_store(const Sweep& sweep, const fs::path& usual,
   if (fs::exists(manifest_file(folder))) {
     const StoreManifest manifest = read_manifest(folder);
     check_same(manifest, specification, folder, sweep.store_specification);
+    require_groups(sweep, manifest.groups(), folder);
     take_manifest(manifest, store);
   } else {
+    require_groups(sweep, groups_of(specification.prompts),
+                   specification.prompts.file.empty() ? sweep.store_specification
+                                                      : specification.prompts.file);
     take_specification(specification, store);
   }
   return store;

@@ -19,6 +19,7 @@
 #include "runner/worker_lock.h"
 #include "target_model/capture.h"
 #include "train/device.h"
+#include "train/planned_split.h"
 #include "train/segment_training.h"
 #include "train/step_timing.h"
 
@@ -31,6 +32,7 @@ constexpr char kUsage[] =
     "beside each\n"
     "       draftlab-worker build-store SPEC.json DIR\n"
     "       draftlab-worker check-device cuda       whether it can train there\n"
+    "       draftlab-worker check-split STORE JSON  whether the store can be split like that\n"
     "       draftlab-worker --version\n"
     "draftlab starts this program; by hand it is useful under a debugger.\n";
 
@@ -115,6 +117,11 @@ int run(int argc, char** argv) {
   }
   if (command == "check-device" && argc == 3) {
     require_device(argv[2]);
+    return 0;
+  }
+  if (command == "check-split" && argc == 4) {
+    StoreReader store(argv[2]);
+    planned_split(store, parse_split(parse_json(argv[3], "split"), "split"));
     return 0;
   }
   if (command == "build-store" && argc == 4) {

@@ -61,6 +61,13 @@ void require_worker_device(const std::string& device) {
               "the worker cannot train on \"" + device + "\"; the reason is above");
 }
 
+void require_worker_split(const fs::path& store, const SplitConfig& split) {
+  if (split.by != "similarity" ||
+      run_worker({"check-split", store.string(), canonical(to_json(split))}, false) == 0)
+    return;
+  throw Error("split", "the store cannot be split like this; the reason is above");
+}
+
 void build_store_with_worker(const fs::path& specification, const fs::path& folder, bool quiet) {
   const int status = run_worker({"build-store", specification.string(), folder.string()}, quiet);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;

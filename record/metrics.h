@@ -113,8 +113,9 @@ struct Baselines {
   std::string initial_weights_hash;  // of the weights that the run starts from
   int64_t duplicates = -1;           // held-out sequences whose tokens are also those of a training
                                      // sequence; -1: not known
-  // 1 for each evaluated held-out prompt with a near copy among the training prompts, else 0, in the
-  // order of EvaluationRow::prompt_blocks; empty: not known.
+  // 1 for each evaluated held-out prompt with a near copy among the training prompts (by their
+  // words, train/near_copies.h), else 0, in the order of EvaluationRow::prompt_blocks; empty: not
+  // known.
   std::vector<int64_t> near_copies = {};
 };
 void write_baselines(const std::filesystem::path& file, const Baselines& baselines);

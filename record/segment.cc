@@ -46,10 +46,12 @@ SplitConfig read_split(Fields& fields) {
   config.train = fields.integer("train");
   config.tuning = fields.integer("tuning", 0);
   config.held_out = fields.integer("held_out");
+  config.by = fields.text("by", config.by);
   fields.finish();
   require_at_least(config.train, 1, fields.where("train"));
   require_at_least(config.tuning, 0, fields.where("tuning"));
   require_at_least(config.held_out, 1, fields.where("held_out"));
+  require_one_of(config.by, {"sequence", "group", "similarity"}, fields.where("by"));
   return config;
 }
 
@@ -103,6 +105,14 @@ SplitConfig parse_split(const Json& value, const std::string& where) {
   return read_split(fields);
 }
 
+JsonObject to_json(const SplitConfig& config) {
+  JsonObject object{
+      {"train", config.train}, {"tuning", config.tuning}, {"held_out", config.held_out}};
+  // Left out where it is the usual one, so that ids from before there was a choice stay valid.
+  if (config.by != SplitConfig().by) object["by"] = config.by;
+  return object;
+}
+
 EvaluationConfig parse_evaluation(const Json& value, const std::string& where, int64_t steps) {
   Fields fields(value, where);
   EvaluationConfig config;
@@ -133,9 +143,7 @@ JsonObject to_json(const SegmentConfig& config) {
           {"evaluation", JsonObject{{"steps", JsonArray(config.evaluation.steps.begin(),
                                                         config.evaluation.steps.end())},
                                     {"stride", config.evaluation.stride}}},
-          {"split", JsonObject{{"train", config.split.train},
-                               {"tuning", config.split.tuning},
-                               {"held_out", config.split.held_out}}},
+          {"split", to_json(config.split)},
           {"optimizer", to_json(config.optimizer)},
           {"routing", to_json(config.routing)},
           {"seeds", JsonObject{{"weights", config.seeds.weights},

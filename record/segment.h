@@ -33,12 +33,14 @@ struct EvaluationConfig {
   int64_t stride = 4;          // an evaluation block starts at every stride-th eligible position
 };
 
-// Which sequences of the store do what: its records in one fixed random order, first `train` of
-// them, then `tuning`, then `held_out`.
+// How many sequences of the store do what, and what is dealt out as a whole (record/split.h):
+// "sequence", each by itself; "group", those whose prompts have one group in the prompt file; or
+// "similarity", those whose prompts are near copies, or near copies of near copies, and so on.
 struct SplitConfig {
   int64_t train = 0;
   int64_t tuning = 0;    // rates are chosen on these; 0: none
   int64_t held_out = 0;  // and the numbers that count come from these
+  std::string by = "sequence";
 };
 
 // Separate streams, so that arms with equal seeds see the same data from the same weights.
@@ -87,6 +89,7 @@ std::string segment_id(const SegmentConfig& config);
 TrainingConfig parse_training(const Json& value, const std::string& where);
 EvaluationConfig parse_evaluation(const Json& value, const std::string& where, int64_t steps);
 SplitConfig parse_split(const Json& value, const std::string& where);
+JsonObject to_json(const SplitConfig& config);
 
 // segment.json: what one worker is told. Paths and habits that do not change the result stay
 // outside of the id.

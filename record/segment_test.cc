@@ -83,7 +83,7 @@ TEST(Segment, EveryFieldReadsBackAlsoWhereItIsNotTheDefault) {
       0.1,      0.5,    4, parse_loss(JsonObject{{"kl", 0.5}, {"normalize", "labels"}}, "test"),
       "argmax", "cuda", 2};
   config.evaluation.stride = 3;
-  config.split = {10, 4, 2};
+  config.split = {10, 4, 2, "group"};
   config.parent = "p";
   config.start = {"reset", 5, 6};
   config.from_step = 9;
@@ -91,6 +91,7 @@ TEST(Segment, EveryFieldReadsBackAlsoWhereItIsNotTheDefault) {
   for (const auto& [mine, other] :
        {std::pair(field_texts(config.training), field_texts(TrainingConfig())),
         std::pair(field_texts(config.evaluation), field_texts(EvaluationConfig())),
+        std::pair(field_texts(config.split), field_texts(SplitConfig())),
         std::pair(field_texts(config.start), field_texts(StartConfig()))}) {
     for (const std::string& text : other) EXPECT_THAT(mine, Not(Contains(text)));
   }
@@ -134,6 +135,7 @@ TEST(Segment, ImpossibleStepsAndSharesAreErrorsThatNameTheKey) {
   refused([](auto& c) { c.training.clip = -0.1; }, "training.clip: must be at least 0");
   refused([](auto& c) { c.training.threads = 0; }, "training.threads: must lie between");
   refused([](auto& c) { c.split.held_out = 0; }, "split.held_out: must be at least 1");
+  refused([](auto& c) { c.split.by = "prompt"; }, "split.by: ");
 }
 
 TEST(Segment, EvaluationStepsAlwaysHoldTheFirstAndTheLast) {

@@ -135,6 +135,7 @@ TEST_F(StepIdentity, IsAnotherWhereAStepTakesAnotherTimeAndElseTheSame) {
         &other.split.train,
         &other.split.tuning,
         &other.split.held_out,
+        &other.split.by,
         &other.seeds.weights,
         &other.seeds.data,
         &other.seeds.noise,

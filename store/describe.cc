@@ -1,5 +1,7 @@
 #include "store/describe.h"
 
+#include <set>
+
 #include "base/number_text.h"
 #include "store/manifest.h"
 #include "store/writer.h"
@@ -15,11 +17,19 @@ std::string list(const std::vector<int64_t>& numbers) {
   return text;
 }
 
+std::string line(const char* key, const std::string& text) {
+  return std::string(key) + std::string(14 - std::string_view(key).size(), ' ') + text + "\n";
+}
+
+std::string groups_line(const StoreManifest& m) {
+  const std::vector<std::string> groups = m.groups();
+  const std::set<std::string> names(groups.begin(), groups.end());
+  if (names.empty() || names.contains("")) return "";
+  return line("groups", grouped(static_cast<int64_t>(names.size())) + " of prompts");
+}
+
 std::string describe(const StoreManifest& m) {
   const int64_t tokens = m.tokens(), responses = m.response_tokens();
-  const auto line = [](const char* key, const std::string& text) {
-    return std::string(key) + std::string(14 - std::string_view(key).size(), ' ') + text + "\n";
-  };
   return line("name", std::string(m.specification.at("name").as_string())) +
          line("target", m.target_name + " (" + m.target_architecture + ", " +
                             std::to_string(m.target_layers) + " layers, hidden " +
@@ -39,7 +49,7 @@ std::string describe(const StoreManifest& m) {
                              grouped(static_cast<int64_t>(m.shards.size())) + " shards") +
          line("tokens", grouped(tokens) + ": " + grouped(tokens - responses) + " of prompts, " +
                             grouped(responses) + " of responses") +
-         line("bytes", grouped(m.bytes())) + line("responses", m.responses) +
+         groups_line(m) + line("bytes", grouped(m.bytes())) + line("responses", m.responses) +
          line("looped",
               percent(m.looped_share) + " of the responses were cut where they began to repeat") +
          line("store hash", m.hash()) + line("target hash", m.target_sha256) +

@@ -29,6 +29,7 @@ RecordEntry parse_record(const Json& value, const std::string& where) {
   record.prompt_length = fields.integer("prompt_length");
   record.looped = fields.boolean("looped");
   record.sha256 = fields.text("sha256");
+  record.group = fields.text("group", "");
   fields.finish();
   require_at_least(record.prompt_length, 1, fields.where("prompt_length"));
   require_at_least(record.length, record.prompt_length, fields.where("length"));
@@ -54,11 +55,14 @@ JsonArray to_json(const std::vector<ShardEntry>& shards) {
   for (const ShardEntry& shard : shards) {
     JsonArray records;
     for (const RecordEntry& record : shard.records) {
-      records.push_back({{"prompt_id", record.prompt_id},
-                         {"length", record.length},
-                         {"prompt_length", record.prompt_length},
-                         {"looped", record.looped},
-                         {"sha256", record.sha256}});
+      JsonObject object{{"prompt_id", record.prompt_id},
+                        {"length", record.length},
+                        {"prompt_length", record.prompt_length},
+                        {"looped", record.looped},
+                        {"sha256", record.sha256}};
+      // Stores from before there were groups keep their hashes.
+      if (!record.group.empty()) object["group"] = record.group;
+      records.push_back(std::move(object));
     }
     array.push_back({{"file", shard.file},
                      {"sha256", shard.sha256},
@@ -82,6 +86,13 @@ int64_t StoreManifest::response_tokens() const {
 int64_t StoreManifest::bytes() const {
   return std::accumulate(shards.begin(), shards.end(), int64_t{0},
                          [](int64_t sum, const ShardEntry& shard) { return sum + shard.bytes; });
+}
+
+std::vector<std::string> StoreManifest::groups() const {
+  std::vector<std::string> groups;
+  for (const ShardEntry& shard : shards)
+    for (const RecordEntry& record : shard.records) groups.push_back(record.group);
+  return groups;
 }
 
 StoreFacts StoreManifest::facts() const {

@@ -18,6 +18,7 @@ struct RecordEntry {
   bool looped = false;  // its response was cut where it began to loop
   // Of its bytes (record_sha256, store/shard.h), so that a fault has an address.
   std::string sha256;
+  std::string group;  // of its prompt in the prompt file; empty: none was given
 };
 
 struct ShardEntry {
@@ -57,7 +58,8 @@ struct StoreManifest {
   int64_t tokens() const;
   int64_t response_tokens() const;
   int64_t bytes() const;
-  StoreFacts facts() const;  // what others must know of it
+  std::vector<std::string> groups() const;  // of the prompts, record by record
+  StoreFacts facts() const;                 // what others must know of it
   int64_t tap_width() const { return static_cast<int64_t>(taps.size()) * hidden_size; }
   int64_t final_hidden_width() const { return final_hidden.empty() ? 0 : hidden_size; }
   int64_t final_hidden_bytes() const { return 2 * final_hidden_width() * tokens(); }

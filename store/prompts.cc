@@ -28,6 +28,10 @@ Prompt parse_prompt(const Json& value, const std::string& where) {
     }
     if (prompt.token_ids.empty()) throw Error(fields.where("token_ids"), "must not be empty");
   }
+  if (fields.has("group")) {
+    prompt.group = fields.text("group");
+    if (prompt.group.empty()) throw Error(fields.where("group"), "must not be empty");
+  }
   fields.finish();
   return prompt;
 }
@@ -50,6 +54,10 @@ std::vector<Prompt> read_prompts(const PromptSource& source) {
     prompts.push_back(parse_prompt(parse_json(line, where), where));
     if (!ids.insert(prompts.back().id).second) {
       throw Error(where, "the id '" + prompts.back().id + "' was given before; ids must be unique");
+    }
+    if (prompts.back().group.empty() != prompts.front().group.empty()) {
+      throw Error(where, std::string(prompts.back().group.empty() ? "has no" : "has a") +
+                             " \"group\", unlike the prompts before; give it to all or to none");
     }
   }
   if (prompts.empty()) {

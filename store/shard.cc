@@ -76,7 +76,7 @@ Shard make_shard(int64_t index, const std::vector<StoredSequence>& sequences,
     const StoreRecord record{nullptr,         s.token_ids, s.loss_mask,
                              s.target_argmax, s.taps,      s.final_hidden};
     shard.entry.records.push_back(
-        {s.prompt_id, length, s.prompt_length, s.looped, record_sha256(record)});
+        {s.prompt_id, length, s.prompt_length, s.looped, record_sha256(record), s.group});
   }
   shard.bytes = safetensors_bytes(tensors, {{"format", "draftlab_store"},
                                             {"shard", std::to_string(index)},

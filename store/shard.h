@@ -18,6 +18,7 @@ namespace draftlab {
 // One sequence before it is written; fields as in StoreRecord.
 struct StoredSequence {
   std::string prompt_id;
+  std::string group = {};  // of the prompt; empty: none was given
   int64_t prompt_length = 0;
   bool looped = false;
   std::vector<int32_t> token_ids;

@@ -151,6 +151,13 @@ TEST_F(Specification, PromptFilesReadAsTextOrTokensAndNameTheirBrokenLine) {
   expect_error(a + "{\"id\":\"b\"}", "p.jsonl, line 2: needs either");
   expect_error(a + "{\"id\":\"b\",\"token_ids\":[-1]}", "token_ids: must lie between 0");
   expect_error("\n", "holds no prompt: all of its lines are blank");
+
+  const std::string grouped = R"({"id":"c","prompt":"x","group":"sums"})"
+                              "\n";
+  EXPECT_EQ(read(grouped, 0)[0].group, "sums");
+  expect_error(a + grouped, "p.jsonl, line 2: has a \"group\", unlike the prompts before");
+  expect_error(grouped + a, "p.jsonl, line 2: has no \"group\", unlike the prompts before");
+  expect_error(R"({"id":"c","prompt":"x","group":""})", "group: must not be empty");
 }
 
 // Whatever could change a byte of the store, and nothing else.

@@ -53,6 +53,20 @@ TEST_F(Store, WhatIsWrittenReadsBackInManifestOrder) {
   EXPECT_DOUBLE_EQ(written.looped_share, 1.0 / 3);
 }
 
+TEST_F(Store, GroupsOfPromptsAreReadBackAndPartOfTheIdentity) {
+  const StoreManifest without = build();
+  EXPECT_THAT(canonical(to_json(without)), ::testing::Not(HasSubstr("group")));
+  EXPECT_THAT(without.groups(), ::testing::Each(""));
+  fs::remove_all(folder_);
+  int64_t count = 0;
+  const StoreManifest grouped =
+      build([&](StoredSequence& s) { s.group = ++count % 3 == 0 ? "sums" : "stories"; });
+  EXPECT_NE(grouped.hash(), without.hash());
+  EXPECT_THAT(findings(), IsEmpty());
+  EXPECT_THAT(read_manifest(folder_).groups(),
+              ::testing::ElementsAre("stories", "stories", "sums", "stories", "stories", "sums"));
+}
+
 // What a store that keeps them has in addition: one row of the hidden size a token.
 TEST_F(Store, FinalHiddenStatesAreARowATokenAndPartOfTheIdentity) {
   const StoreManifest without = build();

@@ -39,6 +39,7 @@ ShardCapture::ShardCapture(Transformer& target, const StoreSpecification& specif
     Sequence sequence{{}, Random(specification.responses.seed, "response", index), {}, false};
     StoredSequence& s = sequence.stored;
     s.prompt_id = prompt.id;
+    s.group = prompt.group;
     s.prompt_length = static_cast<int64_t>(prompt.token_ids.size());
     s.token_ids = prompt.token_ids;
     s.loss_mask.assign(prompt.token_ids.size(), 0);

@@ -3,17 +3,20 @@
 #include <cstdint>
 #include <vector>
 
-#include "store/reader.h"
+#include "train/prompt_words.h"
 
 namespace draftlab {
 
-// Which of these held-out records has a training record with nearly its prompt: the sets of their
-// prompts' token ids share `similarity` of their union (Jaccard) or more. A prompt is the tokens
-// before the first response token; tokens that more than half of the training prompts have, such as
-// those of a chat template, are left out. 1 or 0 for each of `held_out`, in order. A pure function.
+// Two prompts are near copies of each other if they share so much of the words of both (Jaccard:
+// the words that they share over all that one of them has).
 inline constexpr double kNearCopy = 0.6;
-std::vector<int64_t> near_copies(const std::vector<StoreRecord>& training,
-                                 const std::vector<StoreRecord>& held_out,
-                                 double similarity = kNearCopy);
+
+// 1 for each of `held_out` that has a near copy in `training`, else 0. A pure function.
+std::vector<int64_t> near_copies(const std::vector<WordSet>& training,
+                                 const std::vector<WordSet>& held_out);
+
+// The group of each prompt: prompts that a chain of near copies joins are of one. A group has the
+// index of its first prompt as its number. A pure function.
+std::vector<int64_t> groups_of_near_copies(const std::vector<WordSet>& prompts);
 
 }  // namespace draftlab

@@ -1,11 +1,9 @@
 #include "train/sample_order.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <map>
 #include <set>
-
-#include "base/error.h"
 
 namespace draftlab {
 namespace {
@@ -30,18 +28,6 @@ TEST(SampleOrder, IsAPureFunctionOfSeedAndStep) {
   EXPECT_EQ(places(1, 5), places(1, 5));
   EXPECT_NE(places(1, 5), places(2, 5));
   EXPECT_NE(places(1, 5), places(1, 6));
-}
-
-TEST(Split, ListsAreDisjointAndDoNotDependOnEachOthersSizes) {
-  const SplitRecords split = split_records({.train = 5, .tuning = 2, .held_out = 3}, 12, "s");
-  std::set<int64_t> all;
-  for (const auto* list : {&split.train, &split.tuning, &split.held_out})
-    all.insert(list->begin(), list->end());
-  EXPECT_EQ(all.size(), 10u);
-  EXPECT_EQ(split_records({.train = 5, .tuning = 0, .held_out = 1}, 12, "s").train, split.train);
-  EXPECT_THAT([] { split_records({.train = 10, .tuning = 2, .held_out = 1}, 12, "store x"); },
-              ::testing::ThrowsMessage<Error>(::testing::HasSubstr(
-                  "store x: the split asks for 13 sequences, the store has 12")));
 }
 
 }  // namespace

@@ -11,6 +11,9 @@
 #include "model/anchors.h"
 #include "model/bigram.h"
 #include "train/near_copies.h"
+#include "train/planned_split.h"
+#include "train/prompt_words.h"
+#include "train/sample_order.h"
 
 namespace draftlab {
 namespace {
@@ -40,6 +43,11 @@ void check(const StoreReader& store, const SegmentConfig& config) {
   }
 }
 
+FrozenTensors frozen_of(const StoreReader& store, const SegmentConfig& config) {
+  check(store, config);
+  return load_frozen(store.manifest());
+}
+
 // Drops the records in which no block fits.
 void keep_usable(StoreReader& store, std::vector<int64_t>& records, const char* use,
                  auto has_anchors) {
@@ -58,8 +66,7 @@ std::string tokens_hash(const StoreRecord& record) {
 }
 
 SplitRecords usable_split(StoreReader& store, const SegmentConfig& config) {
-  check(store, config);
-  SplitRecords split = split_records(config.split, store.size(), store.folder().string());
+  SplitRecords split = planned_split(store, config.split);
   const auto trains = [](const StoreRecord& record) {
     return !eligible_anchors(record.loss_mask).empty();
   };
@@ -79,13 +86,13 @@ SplitRecords usable_split(StoreReader& store, const SegmentConfig& config) {
 TrainingData::TrainingData(const SegmentConfig& config, const std::filesystem::path& store_folder)
     : config_(config),
       store_(store_folder),
+      frozen_(frozen_of(store_, config)),
       split_(usable_split(store_, config)),
       vocabulary_(config.drafter.draft_vocab_size == config.drafter.vocab_size
                       ? DraftVocabulary::whole(config.drafter.vocab_size)
                       : DraftVocabulary::most_frequent(records(split_.train),
                                                        config.drafter.vocab_size,
-                                                       config.drafter.draft_vocab_size)),
-      frozen_(load_frozen(store_.manifest())) {}
+                                                       config.drafter.draft_vocab_size)) {}
 
 std::vector<StoreRecord> TrainingData::records(std::span<const int64_t> indices) {
   std::vector<StoreRecord> records;
@@ -151,16 +158,20 @@ Baselines TrainingData::baselines() {
       std::count_if(sequences.begin(), sequences.end(), [&](const AnchoredSequence& sequence) {
         return seen.contains(tokens_hash(sequence.record));
       });
-  std::vector<StoreRecord> evaluated;
+  std::vector<StoreRecord> prompted = training;
   for (const AnchoredSequence& sequence : sequences)
-    if (!sequence.anchors.empty()) evaluated.push_back(sequence.record);
+    if (!sequence.anchors.empty()) prompted.push_back(sequence.record);
+  std::vector<WordSet> words = prompt_words(store_.manifest(), prompted);
+  const auto evaluated = words.begin() + static_cast<ptrdiff_t>(training.size());
+  const std::vector<WordSet> held_out(evaluated, words.end());
+  words.erase(evaluated, words.end());
   return {.bigram_acceptance_length = data.acceptance_length,
           .bigram_acceptance_length_argmax = acceptance(LabelSource::kArgmax).acceptance_length,
           .blocks = data.blocks,
           .prompts = data.prompts,
           .initial_weights_hash = {},
           .duplicates = duplicates,
-          .near_copies = near_copies(training, evaluated)};
+          .near_copies = near_copies(words, held_out)};
 }
 
 }  // namespace draftlab

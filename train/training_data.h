@@ -10,9 +10,9 @@
 #include "model/draft_vocabulary.h"
 #include "record/metrics.h"
 #include "record/segment.h"
+#include "record/split.h"
 #include "store/reader.h"
 #include "target_model/frozen.h"
-#include "train/sample_order.h"
 
 namespace draftlab {
 
@@ -50,9 +50,9 @@ class TrainingData {
 
   SegmentConfig config_;
   StoreReader store_;
+  FrozenTensors frozen_;
   SplitRecords split_;
   DraftVocabulary vocabulary_;
-  FrozenTensors frozen_;
 };
 
 }  // namespace draftlab

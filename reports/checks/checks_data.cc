@@ -42,7 +42,8 @@ JsonObject evaluation_identity(const Result& run) {
           {"evaluation steps",
            JsonArray(run.config.evaluation.steps.begin(), run.config.evaluation.steps.end())},
           {"held-out sequences", run.config.split.held_out},
-          {"tuning sequences", run.config.split.tuning}};
+          {"tuning sequences", run.config.split.tuning},
+          {"what the split deals out as a whole", run.config.split.by}};
 }
 
 // The same where arms have other steps, since equal seconds are compared: each ends with its own.
@@ -343,10 +344,12 @@ Findings near_copies(const Study& study) {
   return {
       {Severity::kWarn,
        std::to_string(copies) + " of " + std::to_string(flags.size()) +
-           " held-out prompts have a near copy among the training prompts (0.6 of the tokens of "
+           " held-out prompts have a near copy among the training prompts (0.6 of the words of "
            "both), so that memory counts as skill. The acceptance length on prompts with one and "
            "without: " +
-           listed(said) + ". Hold out prompts of kinds that training does not see.",
+           listed(said) +
+           ". Hold out whole kinds of prompts: \"by\": \"similarity\" in the sweep's split, or "
+           "\"group\".",
        {}}};
 }
 

@@ -65,6 +65,7 @@ std::string training_fact(const SegmentConfig& config) {
 
 std::string evaluation_fact(const Study& study, const SegmentConfig& config) {
   std::string text = counted(config.split.held_out, "held-out sequence");
+  if (config.split.by != SplitConfig().by) text += ", split by " + config.split.by;
   for (const Result& result : study.results) {
     if (result.held_out.empty()) continue;
     text += " (" + grouped(result.held_out.back().blocks) + " blocks in " +

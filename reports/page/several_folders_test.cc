@@ -194,6 +194,7 @@ TEST_F(SeveralFoldersTest, WhatMustBeEqualAndIsNotIsRefused) {
   EXPECT_THAT(refusals_of([](SegmentConfig& c) { c.split.train -= 10; }), ElementsAre("F09"));
   EXPECT_THAT(refusals_of([](SegmentConfig& c) { c.split.held_out -= 4; }), ElementsAre("F16"));
   EXPECT_THAT(refusals_of([](SegmentConfig& c) { c.split.tuning -= 4; }), ElementsAre("F16"));
+  EXPECT_THAT(refusals_of([](SegmentConfig& c) { c.split.by = "group"; }), ElementsAre("F16"));
   EXPECT_THAT(refusals_of([](SegmentConfig& c) { c.evaluation.stride = 8; }), ElementsAre("F16"));
   EXPECT_THAT(refusals_of([](SegmentConfig& c) {
                 c.evaluation.steps = {0, 100, 200};
