@@ -22,12 +22,12 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::ThrowsMessage;
 
-// Prompts as token ids; the same response follows each.
+// Prompts as token ids; a response of other tokens follows each.
 std::vector<OwnedRecord> records_of(const std::vector<std::vector<int32_t>>& prompts) {
   std::vector<OwnedRecord> records;
   for (std::vector<int32_t> tokens : prompts) {
     std::vector<uint8_t> mask(tokens.size(), 0);
-    for (const int32_t token : {7, 8}) {
+    for (const int32_t token : {300 + static_cast<int32_t>(records.size()), 8}) {
       tokens.push_back(token);
       mask.push_back(1);
     }
