@@ -9,6 +9,7 @@
 #include <chrono>
 
 #include "target_model/decoder_loops.h"
+#include "target_model/packed_linear.h"
 #include "target_model/transformer.h"
 
 namespace draftlab {
@@ -30,25 +31,28 @@ TransformerConfig smollm2() {
   return c;
 }
 
-Transformer& model() {
-  static Transformer model = [] {
-    const TransformerConfig c = smollm2();
-    const auto matrix = [](int64_t out, int64_t in) { return at::randn({out, in}) * 0.03; };
-    TransformerWeights w;
-    w.embedding = w.head = matrix(c.vocab_size, c.hidden_size);
-    w.final_norm = at::ones({c.hidden_size});
-    for (int64_t l = 0; l < c.layers; ++l) {
-      DecoderLayerWeights layer;
-      layer.input_norm = layer.post_norm = w.final_norm;
-      layer.qkv = matrix((c.heads + 2 * c.kv_heads) * c.head_dim, c.hidden_size);
-      layer.output = matrix(c.hidden_size, c.heads * c.head_dim);
-      layer.gate_up = matrix(2 * c.intermediate_size, c.hidden_size);
-      layer.down = matrix(c.hidden_size, c.intermediate_size);
-      w.layers.push_back(std::move(layer));
-    }
-    return Transformer(c, std::move(w));
-  }();
-  return model;
+Transformer make_model(Products products) {
+  const TransformerConfig c = smollm2();
+  const auto matrix = [](int64_t out, int64_t in) { return at::randn({out, in}) * 0.03; };
+  TransformerWeights w;
+  w.embedding = w.head = matrix(c.vocab_size, c.hidden_size);
+  w.final_norm = at::ones({c.hidden_size});
+  for (int64_t l = 0; l < c.layers; ++l) {
+    DecoderLayerWeights layer;
+    layer.input_norm = layer.post_norm = w.final_norm;
+    layer.qkv = matrix((c.heads + 2 * c.kv_heads) * c.head_dim, c.hidden_size);
+    layer.output = matrix(c.hidden_size, c.heads * c.head_dim);
+    layer.gate_up = matrix(2 * c.intermediate_size, c.hidden_size);
+    layer.down = matrix(c.hidden_size, c.intermediate_size);
+    w.layers.push_back(std::move(layer));
+  }
+  return Transformer(c, std::move(w), products);
+}
+
+Transformer& model(Products products = Products::kPacked) {
+  static Transformer packed = make_model(Products::kPacked);
+  static Transformer rowwise = make_model(Products::kRowwise);
+  return products == Products::kPacked ? packed : rowwise;
 }
 
 double seconds_of(const auto& work) {
@@ -136,6 +140,38 @@ void Decode(benchmark::State& state) {
 BENCHMARK(Decode)
     ->ArgNames({"threads", "batch"})
     ->ArgsProduct({{1, 2}, {16, 64, 120}})
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+// A pass over a block of one sequence with its logits, 90 positions before it: one row is plain
+// decoding, eight are a draft of seven verified. `over_one` is the time over that of one row.
+void Verify(benchmark::State& state) {
+  constexpr int64_t kPosition = 90;
+  at::set_num_threads(static_cast<int>(state.range(0)));
+  const int64_t rows = state.range(1);
+  Transformer& target = model(state.range(2) != 0 ? Products::kRowwise : Products::kPacked);
+  KeyValueCache cache(smollm2(), {kPosition + rows});
+  const auto pass = [&](int64_t count) {
+    std::vector<TokenRow> block;
+    for (int64_t i = 0; i < count; ++i)
+      block.push_back({0, kPosition + i, static_cast<int32_t>(i)});
+    return seconds_of([&] {
+      benchmark::DoNotOptimize(target.logits(target.forward(cache, block)).data_ptr<float>());
+    });
+  };
+  pass(rows);  // warm up
+  double of_one = 0, of_block = 0;
+  for (auto unused : state) {
+    of_one += pass(1);
+    const double once = pass(rows);
+    of_block += once;
+    state.SetIterationTime(once);
+  }
+  state.counters["over_one"] = of_block / of_one;
+}
+BENCHMARK(Verify)
+    ->ArgNames({"threads", "rows", "rowwise"})
+    ->ArgsProduct({{1, 2}, {1, 4, 8, 16}, {0, 1}})
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 

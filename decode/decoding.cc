@@ -61,8 +61,8 @@ std::vector<DecodedAnswer> Decoding::answer(std::span<const Prompt> prompts, Pro
   std::vector<DecodedAnswer> answers;
   for (size_t begin = 0; begin < prompts.size() && !stop; begin += options.batch) {
     const size_t size = std::min<size_t>(options.batch, prompts.size() - begin);
-    answer_batch(prompts.subspan(begin, size), static_cast<int64_t>(begin), proposer, options,
-                 answers);
+    answer_batch(prompts.subspan(begin, size), options.first + static_cast<int64_t>(begin),
+                 proposer, options, answers);
   }
   return answers;
 }
@@ -148,6 +148,7 @@ void Decoding::answer_batch(std::span<const Prompt> prompts, int64_t first, Prop
   seconds_.prompt += watch.lap();
 
   while (std::ranges::any_of(sequences, [](const Sequence& s) { return !s.ended; })) {
+    const double before = seconds_.decoding();
     std::vector<TokenRow> rows;
     std::vector<Sequence*> at_work;
     for (Sequence& s : sequences) {
@@ -175,6 +176,7 @@ void Decoding::answer_batch(std::span<const Prompt> prompts, int64_t first, Prop
       row += count;
     }
     seconds_.rest += watch.lap();
+    pass_seconds_.push_back(seconds_.decoding() - before);
   }
   for (Sequence& s : sequences) answers.push_back(std::move(s.answer));
 }

@@ -17,6 +17,7 @@ struct DecodeOptions {
   double temperature = 0;   // 0: greedy
   int64_t seed = 1;         // of the sampling; every prompt has streams of its own
   int64_t batch = 1;        // prompts that go through the target together
+  int64_t first = 0;        // number of the first prompt, for its streams
 };
 
 // The answer to one prompt.
@@ -58,6 +59,8 @@ class Decoding {
                                     const DecodeOptions& options, const std::atomic<bool>& stop);
   // Of all answers so far.
   const DecodeSeconds& seconds() const { return seconds_; }
+  // Of each pass behind the prompts', drafting and choosing with it.
+  const std::vector<double>& pass_seconds() const { return pass_seconds_; }
 
  private:
   struct Sequence;
@@ -69,6 +72,7 @@ class Decoding {
   std::vector<int64_t> taps_;
   at::Tensor tapped_;  // [R, L_t*H] of the last pass
   DecodeSeconds seconds_;
+  std::vector<double> pass_seconds_;
 };
 
 }  // namespace draftlab

@@ -25,5 +25,6 @@ int optimizers_command(const Words& words);
 int signature_command(const Words& words);
 int pipeline_command(const Words& words);
 int decide_command(const Words& words);
+int decode_command(const Words& words);
 
 }  // namespace draftlab

@@ -33,6 +33,7 @@ constexpr Command kCommands[] = {
     {"answer", "what a folder answers so far, in the terminal", answer_command},
     {"report", "write the report of a folder again", report_command},
     {"check", "what makes a folder's comparison unfair, if anything does", check_command},
+    {"decode", "tokens a second with the drafters of a folder, and without", decode_command},
     {"store", "build, show or verify a hidden-state store", store_command},
     {"optimizers", "the kinds of optimizer and their options", optimizers_command},
     {"pipeline", "who waits for whom, time to target, what a slower step costs", pipeline_command},

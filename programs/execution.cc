@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/terminal_text.h"
+#include "programs/decoding_runs.h"
 #include "programs/sweep_store.h"
 #include "programs/terminal_answer.h"
 #include "programs/timing_probe.h"
@@ -158,9 +159,12 @@ int execute_and_report(const RunFolder& folder, PlanRecord plan, std::optional<i
       execution = Execution::kInterrupted;
     more = execution == Execution::kFinished && begin_next_phase(folder, plan);
   } while (more);
-  const bool timed = execution != Execution::kFinished || probe_timings(folder, plan, std::cout);
+  const bool timed =
+      execution != Execution::kFinished ||
+      (probe_timings(folder, plan, std::cout) && decode_reported_runs(folder, plan, std::cout));
   if (execution == Execution::kInterrupted || !timed) {
-    std::cout << "interrupted; " << (timed ? "go on with: " : "what is not timed yet will be by: ")
+    std::cout << "interrupted; "
+              << (timed ? "go on with: " : "what is not timed or decoded yet will be by: ")
               << "draftlab resume " << folder.root().string() << std::endl;
   }
   const Study study = checked_study(folder);

@@ -1,7 +1,6 @@
 #include "programs/timing_probe.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <ostream>
 #include <set>
@@ -10,22 +9,20 @@
 
 #include "base/error.h"
 #include "base/terminal_text.h"
+#include "programs/lone_worker.h"
 #include "programs/readiness.h"
-#include "programs/worker_program.h"
 #include "record/events.h"
 #include "record/timing.h"
 #include "reports/study/company.h"
 #include "reports/study/probe.h"
 #include "reports/text/words.h"
 #include "runner/interrupt.h"
-#include "runner/local_launcher.h"
 #include "runner/memory.h"
 #include "runner/scheduler.h"
 
 namespace draftlab {
 namespace {
 
-constexpr double kGraceSeconds = 10;  // for the step at hand
 constexpr int kAttempts = 3;          // where something else seems to run
 constexpr double kMemoryShare = 0.8;  // of the free memory, for arms that are timed in turn
 
@@ -66,22 +63,6 @@ std::vector<Probe> lacking(const RunFolder& folder, const PlanRecord& plan) {
   return probes;
 }
 
-// Waits for the worker to end; asks it to stop, and then kills it, if the user interrupts.
-WorkerExit wait_for(LocalLauncher& launcher) {
-  using Clock = std::chrono::steady_clock;
-  std::optional<Clock::time_point> asked;
-  while (true) {
-    if (auto exit = launcher.wait_any(0.25)) return *exit;
-    const int interrupts = InterruptCounter::count();
-    if (interrupts > 0 && !asked) {
-      launcher.ask_to_stop();
-      asked = Clock::now();
-    }
-    const bool late = asked && Clock::now() - *asked > std::chrono::duration<double>(kGraceSeconds);
-    if (interrupts > 1 || late) launcher.kill();
-  }
-}
-
 std::string names_of(const std::vector<Probe>& group) {
   std::vector<std::string> names;
   for (const Probe& probe : group) names.push_back(printable(probe.arm));
@@ -115,24 +96,12 @@ std::vector<std::vector<Probe>> groups_of(const std::vector<Probe>& probes,
 // Has one worker measure them all; why it could not, or "".
 std::string measure(const RunFolder& folder, const PlanRecord& plan,
                     const std::vector<Probe>& group) {
-  LocalLauncher launcher(worker_program(), "time");
-  try {
-    std::vector<std::filesystem::path> also;
-    for (const auto& [arm, segment] : group) {
-      const SegmentFolder place(folder, segment->id);
-      // The same bytes, unless the store has moved.
-      write_task(place.task(),
-                 {segment->id, segment->config, plan.store_folder, plan.checkpoint_every});
-      if (segment != group.front().segment) also.push_back(place.task());
-    }
-    const PlannedSegment& first = *group.front().segment;
-    launcher.start(first, SegmentFolder(folder, first.id), also);
-    const WorkerExit exit = wait_for(launcher);
-    if (!exit.failure.empty()) return "the worker " + exit.failure + ": " + exit.last_line;
-  } catch (const Error& error) {
-    return error.what();
+  std::vector<std::filesystem::path> also;
+  for (const auto& [arm, segment] : group) {
+    write_task_of(folder, plan, *segment);
+    if (segment != group.front().segment) also.push_back(SegmentFolder(folder, segment->id).task());
   }
-  return "";
+  return run_lone_worker("time", folder, *group.front().segment, also);
 }
 
 // Tells what was measured, or takes it away and says why nothing of it counts.

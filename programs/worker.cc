@@ -15,6 +15,8 @@
 
 #include "base/build.h"
 #include "base/error.h"
+#include "decode/run_decoding.h"
+#include "record/decoding.h"
 #include "record/run_folder.h"
 #include "runner/worker_lock.h"
 #include "target_model/capture.h"
@@ -30,6 +32,8 @@ constexpr char kUsage[] =
     "usage: draftlab-worker train SEGMENT.json      train one segment in the folder of that file\n"
     "       draftlab-worker time SEGMENT.json...    measure their steps in turn into timing.json "
     "beside each\n"
+    "       draftlab-worker decode SEGMENT.json REQUEST.json\n"
+    "                                               decode prompts with its drafter and without\n"
     "       draftlab-worker build-store SPEC.json DIR\n"
     "       draftlab-worker check-device cuda       whether it can train there\n"
     "       draftlab-worker check-split STORE JSON  whether the store can be split like that\n"
@@ -99,6 +103,23 @@ int time(const std::vector<std::filesystem::path>& task_files) {
   return time_segments(segments, stop) ? 0 : 130;
 }
 
+int decode(const std::filesystem::path& task_file, const std::filesystem::path& request_file) {
+  const SegmentTask task = read_task(task_file);
+  const SegmentFolder folder(std::filesystem::absolute(task_file).parent_path());
+  const DecodingRequest request = read_decoding_request(request_file);
+  std::optional<WorkerLock> lock;
+  if (is_by_hand()) lock.emplace(folder.lock());
+  const auto record = decode_with(
+      task, folder.root(), request.settings,
+      [](size_t done, size_t all) {
+        std::cout << "decoded " << done << " of " << all << std::endl;
+      },
+      stop);
+  if (!record) return 130;
+  write_decoding(request.out, *record);
+  return 0;
+}
+
 int run(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   std::signal(SIGBUS, tell_cut_file);
@@ -114,6 +135,10 @@ int run(int argc, char** argv) {
   if (command == "time" && argc >= 3) {
     stop_on_signals();
     return time({argv + 2, argv + argc});
+  }
+  if (command == "decode" && argc == 4) {
+    stop_on_signals();
+    return decode(argv[2], argv[3]);
   }
   if (command == "check-device" && argc == 3) {
     require_device(argv[2]);

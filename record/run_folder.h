@@ -57,6 +57,8 @@ class SegmentFolder {
   std::filesystem::path transfer() const { return root_ / "transfer.json"; }
   // How long its steps take alone; only where its runs were not (record/timing.h).
   std::filesystem::path timing() const { return root_ / "timing.json"; }
+  // How speculative decoding with its drafter went (record/decoding.h).
+  std::filesystem::path decoding() const { return root_ / "decoding.json"; }
   std::filesystem::path baselines() const { return root_ / "baselines.json"; }
   std::filesystem::path origin() const { return root_ / "origin.json"; }  // of a taken segment
   std::filesystem::path provenance() const { return root_ / "provenance.json"; }

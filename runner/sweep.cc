@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/number_text.h"
 #include "record/choice.h"
+#include "record/decoding.h"
 #include "record/question.h"
 #include "runner/search.h"
 #include "runner/sweep_changes.h"
@@ -334,6 +335,7 @@ Sweep parse_sweep(const Json& content, const fs::path& file) {
     parse_questions(fields.any("questions"), fields.where("questions"), names,
                     sweep.target.metric.empty() ? kUsualMetric : sweep.target.metric);
   }
+  if (fields.has("decode")) parse_decoding_settings(fields.any("decode"), fields.where("decode"));
   if (fields.has("same")) {
     const double same = fields.number("same");
     if (!(same > 0))

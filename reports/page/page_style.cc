@@ -130,6 +130,10 @@ svg .small { font-size: 11px; }
 svg .end-name { fill: var(--ink); }
 svg .strong { font-weight: 650; fill: var(--ink); }
 svg .mark { fill: var(--warn); }
+.decoded dt { font-size: 14px; margin-top: 6px; }
+.decoded dd { margin: 0 0 6px; white-space: pre-wrap; font-size: 14px; }
+.decoded mark { background: var(--faint); color: inherit; text-decoration: underline;
+  text-decoration-thickness: 2px; text-underline-offset: 3px; }
 svg .rowname { font-size: 13px; }
 svg .end { text-anchor: end; }
 svg .middle { text-anchor: middle; }

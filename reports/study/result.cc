@@ -102,6 +102,7 @@ void load_segments(const RunFolder& folder, const Configs& configs, Result& resu
     SegmentState state = read_segment_state(segment, config.from_step);
     add_metrics(std::move(state.metrics), config, result, clipped_steps);
     read_timing(segment.timing());  // a broken one is told here
+    if (i + 1 == result.segments.size()) result.decoding = read_decoding(segment.decoding());
     if (fs::exists(segment.baselines())) result.baselines = read_baselines(segment.baselines());
     const std::vector<Life> lives = contributing(read_lives(segment.provenance()));
     result.resumed |= lives.size() > 1;

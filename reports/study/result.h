@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "record/decoding.h"
 #include "record/lives.h"
 #include "record/metrics.h"
 #include "record/plan.h"
@@ -74,6 +75,7 @@ struct Result {
   std::vector<GradientRow> gradients;           // one for each evaluated step but the first
   std::vector<Point> schedule;  // factor on the rate against steps, thinned out (decimate.h)
   std::optional<Baselines> baselines;
+  std::optional<DecodingRecord> decoding;  // of its last segment, where that was tried
   // Where and with what its steps were computed, in order; of its segments those that contributed.
   std::vector<Life> lives;
 

@@ -100,6 +100,12 @@ UpdateColumn of_gradients(std::string name, double GradientRow::*value) {
           }};
 }
 
+RunColumn decoded(const char* name, double (*number)(const DecodingRecord&)) {
+  return {name, [number](const Result& r) {
+            return r.decoding ? std::optional(number(*r.decoding)) : std::nullopt;
+          }};
+}
+
 double steps_of(const Result& run) { return static_cast<double>(run.steps); }
 
 }  // namespace
@@ -156,6 +162,11 @@ std::string runs_csv(const std::vector<Result>& results) {
          return r.config.split.train == 0 ? std::nullopt
                                           : std::optional(epochs_after(r.config, steps_of(r)));
        }},
+      decoded("tokens_per_pass",
+              [](const DecodingRecord& d) { return d.speculative.tokens_per_pass(); }),
+      decoded("decoding_speed_up", [](const DecodingRecord& d) { return d.speed_up(); }),
+      decoded("decoded_tokens_per_second",
+              [](const DecodingRecord& d) { return d.speculative.tokens_per_second(); }),
   };
   return csv(columns, results);
 }

@@ -26,7 +26,8 @@ constexpr char kRunsHeader[] =
     "data_seconds,model_seconds,acceptance_length_argmax_first,acceptance_length_argmax_last,"
     "tuning_loss_last,tuning_acceptance_length_last,clipped_share,alone,seconds_from_timing,"
     "peak_memory_bytes,weights_seed,data_seed,noise_seed,optimizer_options,reason,folder,"
-    "unlabelled_steps,setting,sequences,epochs\r\n";
+    "unlabelled_steps,setting,sequences,epochs,"
+    "tokens_per_pass,decoding_speed_up,decoded_tokens_per_second\r\n";
 
 Result run_named(const std::string& name) {
   Result r;
@@ -82,7 +83,7 @@ TEST(RunsCsv, WritesEveryNumberAndLeavesWhatIsUnknownEmpty) {
                 std::string("\"a, \"\"b\"\"\",AdamW,adamw,0.001,\"weights 4, data 5, noise "
                             "6\",trial,diverged,60,9000,3.5,0.25,12,NaN,"
                             "1.25,1.25,40,6000,Infinity,,0.5,2.75,1.5,1.5,,,0,no,no,,4,5,6,") +
-                options + ",loss is NaN at step 61,,0,,480,4\r\n");
+                options + ",loss is NaN at step 61,,0,,480,4,,,\r\n");
 }
 
 TEST(EvaluationsCsv, HasOneRowPerStepWithTheTuningSplitBesideIt) {
