@@ -15,6 +15,12 @@ const OptimizerKind& optimizer_kind(const std::string& name, const std::string& 
                        [&](const OptimizerKind& kind) { return kind.name == name; });
 }
 
+std::string kind_title(const std::string& name) {
+  for (const OptimizerKind& kind : optimizer_kinds())
+    if (kind.name == name && !kind.title.empty()) return kind.title;
+  return name;
+}
+
 const OptimizerKind& rule_of(const OptimizerConfig& optimizer, const Route& route) {
   if (route.rule != optimizer.kind && route.rule != "adamw") {
     throw Error(route.name, "has the update rule '" + route.rule + "', which is not one of " +

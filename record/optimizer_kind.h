@@ -47,6 +47,7 @@ struct UpdateWork {
 // record/optimizers each. Its step is the file of that name in optim/rules (docs/new_optimizer.md).
 struct OptimizerKind {
   std::string name;     // "adamw", "muon", "normuon", ...
+  std::string title;    // as people write it: "AdamW", "Muon"; "": the name
   std::string summary;  // one sentence
   std::string source;   // paper or project the defaults come from
   std::string formula;  // lines of plain text; W, G, eta, lambda as in docs/optimizers.md
@@ -72,6 +73,10 @@ struct OptimizerKind {
 const std::vector<OptimizerKind>& optimizer_kinds();
 // Throws Error for a name that is not in the table.
 const OptimizerKind& optimizer_kind(const std::string& name, const std::string& where);
+
+// As people write the name of a kind or of its rule; "frozen", and what is no kind, stay as they
+// are.
+std::string kind_title(const std::string& name);
 
 // The kind whose rule a tensor gets: the optimizer's own, or "adamw" beside it. Throws Error naming
 // the tensor for any other.

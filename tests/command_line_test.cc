@@ -66,6 +66,7 @@ TEST_F(CommandLineTest, ACommandLineThatMakesNoSenseEndsWithStatus2AndTheNearest
       {{"resume", "a", "b"}, "too many arguments"},
       {{"report"}, "DIR is missing"},
       {{"report", "a", "b"}, "--out DIR is missing"},
+      {{"report", "a", "--each"}, "--each needs --out DIR"},
       {{"check"}, "DIR is missing"},
       {{"store", "biuld"}, "did you mean 'build'?"},
   };

@@ -31,6 +31,7 @@ std::vector<Buffer> buffers(const OptimizerConfig& options, const Route& route) 
 
 OptimizerKind adam_mini() {
   return {.name = "adam_mini",
+          .title = "Adam-mini",
           .summary =
               "AdamW with one second moment per block: a head of q and k, a row of other "
               "matrices, a vector",

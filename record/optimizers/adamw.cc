@@ -13,6 +13,7 @@ std::vector<Buffer> buffers(const OptimizerConfig& options, const Route& route) 
 OptimizerKind adamw() {
   return with_hyperball(
       {.name = "adamw",
+       .title = "AdamW",
        .summary = "Adam with decoupled weight decay, on every tensor",
        .source = "Loshchilov and Hutter 2019, arXiv 1711.05101; defaults of torch.optim.AdamW",
        .formula = "W <- W (1 - eta lambda)\n"

@@ -13,6 +13,7 @@ std::vector<Buffer> buffers(const OptimizerConfig& options, const Route& route) 
 OptimizerKind lion() {
   return {
       .name = "lion",
+      .title = "Lion",
       .summary = "the sign of a mean gradient, on every tensor",
       .source = "Chen et al. 2023, arXiv 2302.06675",
       .formula =

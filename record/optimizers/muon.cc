@@ -6,6 +6,7 @@ namespace draftlab::optimizers {
 OptimizerKind muon() {
   return with_hyperball(
       {.name = "muon",
+       .title = "Muon",
        .summary = "momentum, orthogonalized, on matrices; AdamW on the rest",
        .source = "Jordan et al. 2024, github.com/KellerJordan/Muon",
        .formula = "M <- mu M + (1 - mu) G            momentum_form accumulate: mu M + G\n"

@@ -15,6 +15,7 @@ Presets presets() {
 
 OptimizerKind muon_all() {
   return {.name = "muon_all",
+          .title = "MuonAll",
           .summary = "Muon on every tensor: a vector is a diagonal matrix",
           .source = "MuonAll, arXiv 2511.06086",
           .formula =

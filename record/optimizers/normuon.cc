@@ -58,6 +58,7 @@ std::vector<Buffer> buffers(const OptimizerConfig& options, const Route& route) 
 OptimizerKind normuon() {
   return with_hyperball(
       {.name = "normuon",
+       .title = "NorMuon",
        .summary = "Muon with rows rescaled by their running mean square",
        .source = "Li et al. 2025, arXiv 2510.05491; defaults of github.com/zichongli5/NorMuon",
        .formula = "O as in Muon\n"

@@ -21,6 +21,7 @@ UpdateWork work(const OptimizerConfig& options, const Route& route) {
 
 OptimizerKind shampoo() {
   return {.name = "shampoo",
+          .title = "Shampoo",
           .summary =
               "gradients preconditioned on both sides, with Adam's step size, on matrices; AdamW "
               "on the rest",

@@ -29,6 +29,7 @@ UpdateWork work(const OptimizerConfig& options, const Route& route) {
 OptimizerKind soap() {
   return with_hyperball(
       {.name = "soap",
+       .title = "SOAP",
        .summary = "AdamW in the eigenbasis of Shampoo's preconditioners, on matrices; AdamW on the "
                   "rest",
        .source = "Vyas et al. 2024, arXiv 2409.11321",

@@ -6,6 +6,7 @@ namespace draftlab::optimizers {
 OptimizerKind turbo_muon() {
   return with_hyperball(
       {.name = "turbo_muon",
+       .title = "Turbo-Muon",
        .summary = "Muon with rows scaled before a shorter Newton-Schulz",
        .source = "Boissin et al. 2025, arXiv 2512.04632; github.com/thib-s/flash-newton-schulz",
        .formula = "U as in Muon, A = U U^T\n"

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
+#include "record/optimizer_kind.h"
 #include "reports/decision/kind_pair.h"
 #include "reports/pipeline/pipeline_findings.h"
 #include "reports/text/words.h"
@@ -32,17 +33,17 @@ Decision::Choice choice_from(const std::string& name, const std::vector<const Pi
 std::string recommendation(const Decision& decision, const DecisionContext& context) {
   const Decision::Choice &start = decision.choices[0], &change = decision.choices[1];
   if (change.verdict == Verdict::kFor)
-    return "Switch this run to " + context.candidate + " now (" + change.reason + ").";
-  std::string text = "Stay with " + context.current + " in this run";
+    return "Switch this run to " + kind_title(context.candidate) + " now (" + change.reason + ").";
+  std::string text = "Stay with " + kind_title(context.current) + " in this run";
   text += change.verdict == Verdict::kAgainst
               ? " (a switch has " + change.reason + ")"
               : ", as no measurement decides for a switch (" + change.reason + ")";
   switch (start.verdict) {
     case Verdict::kFor:
-      return text + ", and start the next one with " + context.candidate + " (" + start.reason +
-             ").";
+      return text + ", and start the next one with " + kind_title(context.candidate) + " (" +
+             start.reason + ").";
     case Verdict::kAgainst:
-      return text + ", and do not start the next one with " + context.candidate + " (" +
+      return text + ", and do not start the next one with " + kind_title(context.candidate) + " (" +
              start.reason + ").";
     case Verdict::kUndecided:
       break;
@@ -62,9 +63,9 @@ Decision conclude(std::vector<Pillar> pillars, const DecisionContext& context) {
       if (a >= b || !a->steps || !b->steps) continue;
       if (a->steps->low <= b->steps->high && b->steps->low <= a->steps->high) continue;
       decision.disagreements.push_back(
-          "Two pillars disagree about how many steps " + context.candidate + " needs: " + a->name +
-          " measures " + number_phrase(*a->steps) + " (" + a->steps->what + "), " + b->name + " " +
-          number_phrase(*b->steps) + " (" + b->steps->what + ").");
+          "Two pillars disagree about how many steps " + kind_title(context.candidate) +
+          " needs: " + a->name + " measures " + number_phrase(*a->steps) + " (" + a->steps->what +
+          "), " + b->name + " " + number_phrase(*b->steps) + " (" + b->steps->what + ").");
     }
   }
   const auto strength = [](const Pillar& pillar) {
@@ -147,7 +148,7 @@ std::vector<std::pair<std::string, std::string>> context_facts(const DecisionCon
                   number_text(context.first_loss) + " to " + number_text(context.loss) +
                   ", acceptance length " + number_text(context.acceptance_length)},
       {"learning rate", schedule},
-      {"question", "from " + context.current + " to " + context.candidate},
+      {"question", "from " + kind_title(context.current) + " to " + kind_title(context.candidate)},
       {"pipeline", short_number(now.phases.front().steady.throughput) + " batches/s (supply " +
                        short_number(now.phases.front().steady.supply) + ", demand " +
                        short_number(now.phases.front().steady.demand) + "), " +

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "record/optimizer_kind.h"
 #include "reports/charts/axis.h"
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
@@ -76,8 +77,8 @@ std::string scale_figure(const Decision& decision, const DecisionContext& contex
                   "For each pillar the numbers that decide with their intervals; left of the line "
                   "they speak against the candidate, right of it for it.",
                   kWidth, height);
-  drawing.text(x.at(0) - 10, 14, "← against " + context.candidate, "small end");
-  drawing.text(x.at(0) + 10, 14, "for " + context.candidate + " →", "small");
+  drawing.text(x.at(0) - 10, 14, "← against " + kind_title(context.candidate), "small end");
+  drawing.text(x.at(0) + 10, 14, "for " + kind_title(context.candidate) + " →", "small");
   drawing.line(x.at(0), 22, x.at(0), height - 2, "axis");
   double y = kTop + kRow / 2;
   for (const Pillar& pillar : decision.pillars) {
@@ -141,17 +142,18 @@ std::string what_if_section(const Decision& decision, const DecisionContext& con
   }
   const std::string turns = std::isnan(decision.turning_step_ratio)
                                 ? "At no length of a step is the bottleneck for " +
-                                      context.candidate + " with the measured ratio of steps."
+                                      kind_title(context.candidate) +
+                                      " with the measured ratio of steps."
                             : decision.turning_step_ratio >= 4
-                                ? "The bottleneck is for " + context.candidate +
+                                ? "The bottleneck is for " + kind_title(context.candidate) +
                                       " even where a step takes 4 times as long."
-                                : "The bottleneck is for " + context.candidate +
+                                : "The bottleneck is for " + kind_title(context.candidate) +
                                       " where a step takes up to " +
                                       short_number(decision.turning_step_ratio) + " times as long.";
   return section("what-if", "What if",
                  paragraph(escape(turns)) +
-                     paragraph("Time to the target with " + escape(context.candidate) +
-                               " over that with " + escape(context.current) +
+                     paragraph("Time to the target with " + escape(kind_title(context.candidate)) +
+                               " over that with " + escape(kind_title(context.current)) +
                                ", if a step took this long and if there had been so many seeds "
                                "with the same scatter.") +
                      table.html());
@@ -186,10 +188,10 @@ std::string pillar_section(const Pillar& pillar) {
 // What to do, without the reasons, which stand below.
 std::string headline(const Decision& decision, const DecisionContext& context) {
   if (decision.choices[1].verdict == Verdict::kFor)
-    return "Switch this run to " + context.candidate + " now.";
+    return "Switch this run to " + kind_title(context.candidate) + " now.";
   const Verdict start = decision.choices[0].verdict;
-  return "Stay with " + context.current + " in this run. Start the next with " + context.candidate +
-         ": " +
+  return "Stay with " + kind_title(context.current) + " in this run. Start the next with " +
+         kind_title(context.candidate) + ": " +
          (start == Verdict::kFor       ? "yes."
           : start == Verdict::kAgainst ? "no."
                                        : "open.");

@@ -55,18 +55,18 @@ TEST(Decision, TheThreeVerdictsFollowFromThePillars) {
     Verdict pillars[5], start, change, stay;
     const char* says;
   } cases[] = {
-      {{f, f, f, f, f}, f, f, a, "Switch this run to muon now"},
-      {{f, f, a, f, f}, f, a, f, "and start the next one with muon"},
+      {{f, f, f, f, f}, f, f, a, "Switch this run to Muon now"},
+      {{f, f, a, f, f}, f, a, f, "and start the next one with Muon"},
       {{f, f, u, f, f},
        f,
        u,
        u,
        "no measurement decides for a switch (undecided: switch cost), and"},
-      {{a, a, f, f, f}, a, a, f, "do not start the next one with muon (against it: bottleneck)"},
+      {{a, a, f, f, f}, a, a, f, "do not start the next one with Muon (against it: bottleneck)"},
       {{f, f, f, u, f}, u, u, u, "is open (undecided: architecture)"},
       {{f, f, a, f, a}, a, a, f, "switch cost and diminishing returns"},
       // A switch asks how the rest of this run goes, a new run how a whole one does.
-      {{a, f, f, f, f}, a, f, a, "Switch this run to muon now"},
+      {{a, f, f, f, f}, a, f, a, "Switch this run to Muon now"},
       {{f, a, f, f, f}, f, a, f, "(a switch has against it: time behind the switch), and start"},
   };
   for (const auto& each : cases) {
@@ -157,7 +157,7 @@ TEST(Decision, ThePageOpensWithWhatToDoAndAScaleOfEveryPillar) {
   const std::string page = decision_page(decision, context, {}, {"study"});
   const size_t scale = page.find("<svg id=\"scale\"");
   ASSERT_NE(scale, std::string::npos);
-  EXPECT_LT(page.find("<h1>Stay with adamw in this run. Start the next with muon: open.</h1>"),
+  EXPECT_LT(page.find("<h1>Stay with AdamW in this run. Start the next with Muon: open.</h1>"),
             scale);
   EXPECT_LT(scale, page.find("<section id=\"summary\""));
   EXPECT_LT(scale, page.find("would settle it"));

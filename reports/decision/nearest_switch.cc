@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "record/optimizer_kind.h"
 #include "reports/decision/kind_pair.h"
 
 namespace draftlab {
@@ -52,8 +53,8 @@ std::optional<MeasuredSwitch> nearest_switch(const std::vector<Study>& studies,
 }
 
 std::string no_switch_text(const DecisionContext& context) {
-  return "No folder holds finished runs that change from " + context.current + " to " +
-         context.candidate + ".";
+  return "No folder holds finished runs that change from " + kind_title(context.current) + " to " +
+         kind_title(context.candidate) + ".";
 }
 
 }  // namespace draftlab

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/number_text.h"
+#include "record/optimizer_kind.h"
 #include "reports/decision/pillar.h"
 #include "reports/pipeline/pipeline_findings.h"
 #include "reports/stats/claim.h"
@@ -98,7 +99,8 @@ void add_telemetry(const KindPair& pair, const std::string& of, Pillar& pillar) 
 Pillar asked(const Production& production, const DecisionContext& context) {
   Pillar pillar;
   pillar.name = "architecture";
-  pillar.question = "Is " + context.candidate + " ahead of " + context.current +
+  pillar.question = "Is " + kind_title(context.candidate) + " ahead of " +
+                    kind_title(context.current) +
                     " in every kind of layer that the production drafter has?";
   pillar.rule =
       "From runs that differ in the kind of layer alone: for where the whole interval of the "
@@ -109,7 +111,7 @@ Pillar asked(const Production& production, const DecisionContext& context) {
   for (const std::string& type : production.types) kinds.push_back(spoken(type));
   pillar.settle = "Two drafters alike but for their layers (all " + joined(kinds) +
                   "), or arms that route the matrices of one kind of layer to " +
-                  context.candidate + " and all else to AdamW; both optimizers, " +
+                  kind_title(context.candidate) + " and all else to AdamW; both optimizers, " +
                   kFewestSeedsInWords + " seeds.";
   for (const auto& [type, count] : production.sizes) {
     pillar.numbers.push_back({"parameters in production, " +
@@ -206,8 +208,9 @@ std::string reason_text(const std::vector<KindOfLayer>& kinds, const Production&
   std::vector<std::string> said;
   for (const KindOfLayer& kind : kinds)
     said.push_back(number_phrase(kind.length) + " in " + spoken(kind.type) + " layers");
-  std::string text = "The final acceptance length with " + context.candidate + " minus that with " +
-                     context.current + " is " + listed(said) + ".";
+  std::string text = "The final acceptance length with " + kind_title(context.candidate) +
+                     " minus that with " + kind_title(context.current) + " is " + listed(said) +
+                     ".";
   const int64_t behind = parameters_behind(kinds, production);
   if (behind == 0) return text;
   return text + " Kinds where it is behind hold " +

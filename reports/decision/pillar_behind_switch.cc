@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "record/optimizer_kind.h"
 #include "reports/decision/level_ratio.h"
 #include "reports/decision/nearest_switch.h"
 #include "reports/decision/pillar.h"
@@ -16,7 +17,8 @@ Pillar asked(const DecisionContext& context) {
   Pillar pillar;
   pillar.name = "time behind the switch";
   pillar.question = "From where this run stands, does it reach its target sooner with " +
-                    context.candidate + " than if it goes on with " + context.current + "?";
+                    kind_title(context.candidate) + " than if it goes on with " +
+                    kind_title(context.current) + "?";
   pillar.rule =
       "Steps behind the nearest measured switch, of the best variant against the run that went on, "
       "at the highest level that both reach. For where the whole interval of the ratio of times "

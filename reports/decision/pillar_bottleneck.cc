@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/number_text.h"
+#include "record/optimizer_kind.h"
 #include "record/update_cost.h"
 #include "reports/decision/level_ratio.h"
 #include "reports/decision/pillar.h"
@@ -49,8 +50,8 @@ void note_operations(const KindPair& pair, const DecisionContext& context, Pilla
 Pillar asked(const DecisionContext& context) {
   Pillar pillar;
   pillar.name = "bottleneck";
-  pillar.question = "Does " + context.candidate + " reach the target sooner than " +
-                    context.current + " in the pipeline as it is?";
+  pillar.question = "Does " + kind_title(context.candidate) + " reach the target sooner than " +
+                    kind_title(context.current) + " in the pipeline as it is?";
   pillar.rule = "For where the whole interval of the ratio of times to the target lies below " +
                 number_text(kThreshold) + ", against where it lies above.";
   return pillar;
@@ -71,12 +72,13 @@ std::string obstacle(const KindPair& pair, const PillarNumber& steps, const Pill
 
 std::string reason_text(const PillarNumber& steps, const PillarNumber& seconds,
                         const TimeRatio& time, const DecisionContext& context) {
-  std::string text =
-      "With " + number_phrase(steps) + " times the steps and " + number_phrase(seconds) +
-      " times the seconds of a step, " + context.candidate + " takes " + number_phrase(time.ratio) +
-      " times as long as " + context.current + " (" + time.place + "): a step may take " +
-      share_text(time.free_slowdown) + " longer at no cost there, and 1% fewer batches save " +
-      percent_text(time.fewer_batches_save) + " of the time.";
+  std::string text = "With " + number_phrase(steps) + " times the steps and " +
+                     number_phrase(seconds) + " times the seconds of a step, " +
+                     kind_title(context.candidate) + " takes " + number_phrase(time.ratio) +
+                     " times as long as " + kind_title(context.current) + " (" + time.place +
+                     "): a step may take " + share_text(time.free_slowdown) +
+                     " longer at no cost there, and 1% fewer batches save " +
+                     percent_text(time.fewer_batches_save) + " of the time.";
   if (time.ratio.n < kFewestSeeds)
     text += " Fewer than " + kFewestSeedsInWords + " seeds decide nothing.";
   return text;
@@ -89,13 +91,14 @@ Pillar bottleneck_pillar(const std::vector<KindPair>& pairs, const DecisionConte
   Pillar pillar = asked(context);
   const KindPair* pair = longest(pairs, true);
   if (pair == nullptr) {
-    pillar.reason = "No folder has a target and finished runs of both " + context.current +
-                    " and " + context.candidate + " under equal training.";
+    pillar.reason = "No folder has a target and finished runs of both " +
+                    kind_title(context.current) + " and " + kind_title(context.candidate) +
+                    " under equal training.";
     pillar.settle = "Both optimizers from the start with " + kFewestSeedsInWords +
                     " seeds, in a sweep with a target.";
     return pillar;
   }
-  pillar.settle = "The same sweep with more seeds, and a step of " + context.candidate +
+  pillar.settle = "The same sweep with more seeds, and a step of " + kind_title(context.candidate) +
                   " timed on the production shapes (\"step_ratio\").";
   if (!pair->warnings.empty()) pillar.limits.push_back("Checks warn: " + pair->warnings + ".");
   pillar.origins = {origin_text(*pair)};

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/number_text.h"
+#include "record/optimizer_kind.h"
 #include "reports/decision/pillar.h"
 #include "reports/pipeline/pipeline_findings.h"
 #include "reports/stats/claim.h"
@@ -207,8 +208,8 @@ Judgement judge_by(Measure measure, const std::vector<const KindPair*>& budgets,
 Pillar asked(const DecisionContext& context) {
   Pillar pillar;
   pillar.name = "diminishing returns";
-  pillar.question = "Does " + context.candidate + " still need fewer data than " + context.current +
-                    " at the budget of production?";
+  pillar.question = "Does " + kind_title(context.candidate) + " still need fewer data than " +
+                    kind_title(context.current) + " at the budget of production?";
   pillar.rule =
       "D_eff / D, how many times more data the current optimizer needs for the same end, against "
       "the budget, at least three of which are annealed; extrapolated to production both in tokens "

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/number_text.h"
+#include "record/optimizer_kind.h"
 #include "reports/decision/nearest_switch.h"
 #include "reports/decision/pillar.h"
 #include "reports/stats/claim.h"
@@ -54,7 +55,8 @@ std::string claim_text(const SwitchComparison& one, int decimals) {
 Pillar asked(const DecisionContext& context) {
   Pillar pillar;
   pillar.name = "switch cost";
-  pillar.question = "Is a run that changes from " + context.current + " to " + context.candidate +
+  pillar.question = "Is a run that changes from " + kind_title(context.current) + " to " +
+                    kind_title(context.candidate) +
                     " in the middle ahead at its end of one that does not?";
   pillar.rule =
       "At the measured switch in the same phase of the schedule whose share of training is "

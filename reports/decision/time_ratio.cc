@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "record/optimizer_kind.h"
 #include "reports/decision/level_ratio.h"
 #include "reports/pipeline/pipeline_findings.h"
 #include "reports/stats/statistics.h"
@@ -76,14 +77,15 @@ std::vector<TimeRatio> time_ratios(const DecisionContext& context, const PillarN
     const double value = middle[i + 1].seconds_to_target.value,
                  low = fast[i + 1].seconds_to_target.low, high = slow[i + 1].seconds_to_target.high;
     constexpr double kDay = 86400;
-    times.push_back({place,
-                     {"days to the target, " + place + ", " + context.current, before / kDay},
-                     {"days to the target, " + place + ", " + context.candidate, value / kDay,
-                      low / kDay, high / kDay, steps.n},
-                     {"time to the target, " + place + ", ratio", value / before, low / before,
-                      high / before, steps.n},
-                     middle[i].free_slowdown,
-                     middle[i].fewer_batches_save});
+    times.push_back(
+        {place,
+         {"days to the target, " + place + ", " + kind_title(context.current), before / kDay},
+         {"days to the target, " + place + ", " + kind_title(context.candidate), value / kDay,
+          low / kDay, high / kDay, steps.n},
+         {"time to the target, " + place + ", ratio", value / before, low / before, high / before,
+          steps.n},
+         middle[i].free_slowdown,
+         middle[i].fewer_batches_save});
   }
   return times;
 }

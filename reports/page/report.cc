@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -84,6 +85,30 @@ void write_report(const Study& study, const fs::path& out) {
   }
 }
 
+void write_reports(const std::vector<RunFolder>& folders, const fs::path& out) {
+  std::vector<Study> studies;
+  std::vector<IndexedReport> reports;
+  std::set<std::string> names;
+  for (const RunFolder& folder : folders) {
+    const std::string name = fs::weakly_canonical(folder.root()).filename().string();
+    if (!names.insert(name).second) {
+      throw Error(folder.root().string(),
+                  "has the name of another folder, and both reports would "
+                  "go to " +
+                      (out / name).string() + "; rename one");
+    }
+    studies.push_back(checked_study(folder));
+    reports.push_back({name, nullptr});
+  }
+  for (const IndexedReport& report : reports) require_report_place(out / report.folder);
+  for (size_t i = 0; i < studies.size(); ++i) {
+    reports[i].study = &studies[i];
+    write_report(studies[i], out / reports[i].folder);
+  }
+  replace_file(out / kFiles[0].name,
+               index_page(fs::weakly_canonical(out).filename().string(), reports));
+}
+
 void write_report(const RunFolder& folder) { write_report(checked_study(folder), folder.report()); }
 
 void require_outside_results(const fs::path& out) {
@@ -102,8 +127,9 @@ void require_report_place(const fs::path& out) {
   if (!fs::exists(out)) return;
   if (!fs::is_directory(out)) throw Error(out.string(), "is not a folder; name a new one");
   const fs::directory_iterator begin(out), end;
-  const auto foreign =
-      std::find_if_not(begin, end, [](const auto& entry) { return is_report_file(entry.path()); });
+  const auto foreign = std::find_if_not(begin, end, [](const auto& entry) {
+    return is_report_file(entry.path()) || is_page(entry.path() / kFiles[0].name);
+  });
   if (foreign != end) {
     throw Error(out.string(), "holds " + foreign->path().filename().string() +
                                   ", which is no part of a report; name a new or empty folder");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "reports/study/study.h"
 
@@ -9,6 +10,10 @@ namespace draftlab {
 // Writes the page index.html and its tables (tables.h) into `out`, each replaced as a whole. The
 // same folders give the same bytes. Throws Error if a file cannot be written.
 void write_report(const Study& study, const std::filesystem::path& out);
+
+// A report of each folder in `out`/NAME, NAME being its folder's, and an index.html that links to
+// them with what each answers. Throws Error where two folders have one name.
+void write_reports(const std::vector<RunFolder>& folders, const std::filesystem::path& out);
 
 // The report of one result folder in its own `report`. The folder may be unfinished: runs without a
 // result are listed with the reason. Throws Error also if the plan cannot be read.

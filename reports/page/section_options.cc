@@ -2,6 +2,7 @@
 #include <map>
 
 #include "base/number_text.h"
+#include "record/optimizer_kind.h"
 #include "record/option.h"
 #include "reports/page/sections.h"
 #include "reports/text/html.h"
@@ -21,7 +22,7 @@ std::string full_routing(const Arm& arm) {
   for (const Route& route : example_run(arm).config.routing) {
     const bool frozen = route.rule == "frozen";
     table.row({"<code>" + escape(route.name) + "</code>", shape_text(route.shape),
-               route.split.size() == 1 ? "–" : split_text(route), escape(route.rule),
+               route.split.size() == 1 ? "–" : split_text(route), escape(kind_title(route.rule)),
                frozen ? "–" : rates_text(route), frozen ? "–" : number_text(route.weight_decay)});
   }
   return details("All tensors of " + escape(arm.name), table.html());
@@ -50,7 +51,8 @@ std::string routing_section(const Study& study) {
   for (const Arm& arm : study.summary.arms) {
     std::string name = escape(arm.name);
     for (const RoutingTotal& total : routing_totals(example_run(arm).config.routing)) {
-      table.row({name, escape(total.rule), grouped(total.tensors), grouped(total.parameters)});
+      table.row({name, escape(kind_title(total.rule)), grouped(total.tensors),
+                 grouped(total.parameters)});
       name.clear();
     }
     full += full_routing(arm);

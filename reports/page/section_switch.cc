@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/number_text.h"
+#include "record/optimizer_kind.h"
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
 #include "reports/page/sections.h"
@@ -185,8 +186,9 @@ std::string changes_table(const SwitchStudy& study) {
     const SwitchOutcome& outcome = study.outcomes[v];
     std::vector<std::string> changes, fates;
     for (const RuleChange& change : outcome.changes) {
-      changes.push_back(change.from + " → " + change.to + ": " + counted(change.tensors, "tensor") +
-                        ", " + grouped(change.parameters) + " parameters");
+      changes.push_back(kind_title(change.from) + " → " + kind_title(change.to) + ": " +
+                        counted(change.tensors, "tensor") + ", " + grouped(change.parameters) +
+                        " parameters");
     }
     for (const FateCount& fate : outcome.fates) {
       fates.push_back(fate.buffer + " " + fate.fate + " (" + fate.how +

@@ -60,6 +60,29 @@ class SeveralFoldersTest : public ::testing::Test {
   fs::path root_;
 };
 
+TEST_F(SeveralFoldersTest, AReportOfEachIsLinkedFromOnePageWithWhatItAnswers) {
+  SyntheticSweep four = SyntheticSweep::of_four();
+  const RunFolder a = write_synthetic_folder(root_ / "first & best", four);
+  const RunFolder b = write_synthetic_folder(root_ / "b", sweep_of(1));
+  const fs::path out = root_ / "pages";
+  for (int time = 0; time < 2; ++time) {  // written again it is the same
+    require_report_place(out);
+    write_reports({a, b}, out);
+    const std::string index = read_file(out / "index.html");
+    EXPECT_THAT(index, HasSubstr("<a href=\"first%20%26%20best/index.html\">"));
+    EXPECT_THAT(index, HasSubstr("<a href=\"b/index.html#fairness\">Checks</a>"));
+    const std::string page = read_file(out / "first & best" / "index.html");
+    const size_t begin = page.find("<h1>") + 4;
+    EXPECT_THAT(index, HasSubstr(page.substr(begin, page.find("</h1>") - begin)));
+    EXPECT_TRUE(fs::exists(out / "b" / "runs.csv"));
+  }
+  const RunFolder same = write_synthetic_folder(root_ / "elsewhere" / "b", sweep_of(1));
+  EXPECT_THROW(write_reports({b, same}, root_ / "clash"), Error);
+  EXPECT_FALSE(fs::exists(root_ / "clash"));
+  replace_file(out / "b" / "notes.txt", "mine");
+  EXPECT_THROW(write_reports({a, b}, out), Error);
+}
+
 std::vector<std::string> arms_of(const Study& study) {
   std::vector<std::string> names;
   for (const Arm& arm : study.summary.arms) names.push_back(arm.name);

@@ -188,7 +188,7 @@ bool same_training(const Result& a, const Result& b) {
 }
 
 std::string optimizer_name(const OptimizerConfig& optimizer) {
-  return optimizer.kind + " lr=" + number_text(optimizer.learning_rate());
+  return kind_title(optimizer.kind) + " lr=" + number_text(optimizer.learning_rate());
 }
 
 std::vector<SwitchGroup> switch_groups(const std::vector<Result>& results, Measure chosen_by,

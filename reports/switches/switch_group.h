@@ -74,7 +74,7 @@ JsonObject conditions(const SegmentConfig& config);
 // resumed with nothing changed is meant to repeat the uninterrupted one.
 bool same_training(const Result& a, const Result& b);
 
-// "muon lr=0.02"
+// "Muon lr=0.02"
 std::string optimizer_name(const OptimizerConfig& optimizer);
 
 }  // namespace draftlab

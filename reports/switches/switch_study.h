@@ -84,7 +84,7 @@ std::vector<SwitchStudy> switch_studies(const Study& study);
 // verification there is no verdict, and the first sentence says so.
 std::vector<std::string> switch_sentences(const SwitchStudy& study);
 
-// "adamw lr=0.005 to step 15 of 30"
+// "AdamW lr=0.005 to step 15 of 30"
 std::string switch_title(const SwitchGroup& group);
 // "half way through training (50 %), behind the warm-up, at 75 % of the peak rate" and the like.
 std::string place_text(const SwitchPlace& place);

@@ -281,7 +281,7 @@ TEST(SwitchSentences, FollowTheNumbers) {
 
 TEST(SwitchCsv, HasARowForEverySeedRateAndStep) {
   const std::string csv = switch_study_csv(studies_of(smoke()));
-  EXPECT_THAT(csv, AllOf(HasSubstr("adamw lr=0.005 to step 20 of 40,20,\"B, state transfer\",0.02,"
+  EXPECT_THAT(csv, AllOf(HasSubstr("AdamW lr=0.005 to step 20 of 40,20,\"B, state transfer\",0.02,"
                                    "yes,mean,30,0.39"),
                          HasSubstr("\"B, state transfer\",0.06,no,1,40,1.49")));
 }
