@@ -73,12 +73,13 @@ std::string page(const Study& study, const std::optional<ZoomLibrary>& library) 
     html += "</header>\n" + overview(study) + paragraph("The plan holds no runs.");
   } else {
     std::string sections;
-    for (auto* part : {curves_section,   answer_section,      fairness_section,   overview,
-                       values_section,   settings_section,    trials_section,     steps_section,
-                       switch_section,   target_section,      acceptance_section, decoding_section,
-                       survival_section, updates_section,     seconds_section,    routing_section,
-                       options_section,  cost_section,        jobs_section,       runs_section,
-                       excluded_section, definitions_section, provenance_section}) {
+    for (auto* part :
+         {curves_section,   answer_section,   fairness_section,    overview,
+          values_section,   settings_section, trials_section,      steps_section,
+          switch_section,   target_section,   budgets_section,     acceptance_section,
+          decoding_section, survival_section, updates_section,     seconds_section,
+          routing_section,  options_section,  cost_section,        jobs_section,
+          runs_section,     excluded_section, definitions_section, provenance_section}) {
       sections += part(study);
     }
     html += contents(sections) + "</header>\n" + sections;

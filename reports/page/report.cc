@@ -33,6 +33,7 @@ constexpr ReportFile kFiles[] = {
     {"updates.csv", [](const Study& study) { return updates_csv(study.results); }},
     {"arms.csv", arms_csv},
     {"pairs.csv", pairs_csv},
+    {"budgets.csv", budgets_csv},
     {"checks.csv", checks_csv},
     {"trials.csv", [](const Study& study) { return trials_csv(study.summary); }},
     {"best_of.csv", [](const Study& study) { return best_of_csv(study.summary); }},

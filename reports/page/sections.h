@@ -23,6 +23,7 @@ std::string steps_section(const Study& study);       // best rate against orthog
 std::string switch_section(const Study& study);      // what changing the optimizer in mid-run did
 std::string target_section(const Study& study);      // time to target
 std::string decoding_section(const Study& study);    // tokens a second with the drafters
+std::string budgets_section(const Study& study);     // ends of several lengths of training
 std::string survival_section(const Study& study);    // acceptance per slot, and against loss
 std::string updates_section(const Study& study);     // sizes of updates, gradients, orthogonality
 std::string seconds_section(const Study& study);     // seconds per step

@@ -24,6 +24,9 @@ std::string updates_csv(const std::vector<Result>& results);
 // One row per arm: the setting that is shown of it.
 std::string arms_csv(const Study& study);
 
+// One row per kind of optimizer and length of training (budget_study.h); "" where there is one.
+std::string budgets_csv(const Study& study);
+
 // One row per tabulated pair of arms, measure and view: the differences over the seeds in common.
 std::string pairs_csv(const Study& study);
 
