@@ -31,10 +31,10 @@ void head_loss(benchmark::State& state, Loss loss) {
   const int64_t rows = 896, vocabulary = 49152;
   const at::Tensor hidden = at::randn({rows, 576}), head = at::randn({vocabulary, 576}) * 0.05;
   const at::Tensor d_hidden = at::empty_like(hidden);
-  std::vector<int64_t> labels(rows), argmax(rows);
+  std::vector<int64_t> labels(rows), ids(8 * rows);
   for (int64_t r = 0; r < rows; ++r) labels[r] = r * 31 % vocabulary;
   std::vector<double> scales(rows, 1.0 / rows), losses(rows);
-  for (auto _ : state) loss(hidden, head, labels, scales, losses, d_hidden, argmax);
+  for (auto _ : state) loss(hidden, head, labels, scales, losses, d_hidden, ids);
 }
 
 void frozen_head_loss(benchmark::State& state) {
@@ -49,16 +49,20 @@ void frozen_head_loss_plain(benchmark::State& state) {
     plain_frozen_head_loss(hidden, head, labels, scales, losses, d_hidden);
   });
 }
-void frozen_head_argmax(benchmark::State& state) {
-  head_loss(state, [](const auto& hidden, const auto& head, auto& labels, auto&, auto& losses,
-                      const auto&, auto& argmax) {
-    draftlab::frozen_head_argmax(hidden, head, labels, losses, argmax);
+// The argument is k.
+void frozen_head_top(benchmark::State& state) {
+  head_loss(state, [k = state.range(0)](const auto& hidden, const auto& head, auto& labels, auto&,
+                                        auto& losses, const auto&, auto& ids) {
+    const auto top = std::span(ids).first(labels.size() * k);
+    draftlab::frozen_head_top(hidden, head, labels, losses, {k, top});
   });
 }
-void frozen_head_argmax_plain(benchmark::State& state) {
-  head_loss(state,
-            [](const auto& hidden, const auto& head, auto& labels, auto&, auto& losses, const auto&,
-               auto& argmax) { plain_frozen_head_argmax(hidden, head, labels, losses, argmax); });
+void frozen_head_top_plain(benchmark::State& state) {
+  head_loss(state, [k = state.range(0)](const auto& hidden, const auto& head, auto& labels, auto&,
+                                        auto& losses, const auto&, auto& ids) {
+    const auto top = std::span(ids).first(labels.size() * k);
+    plain_frozen_head_top(hidden, head, labels, losses, {k, top});
+  });
 }
 
 // Forward and backward of one layer: 4 sequences of 256 tokens with 32 blocks of 8. The argument is
@@ -240,8 +244,8 @@ void gated_delta_net(benchmark::State& state) {
 
 BENCHMARK(frozen_head_loss)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(frozen_head_loss_plain)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(frozen_head_argmax)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(frozen_head_argmax_plain)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(frozen_head_top)->Arg(1)->Arg(8)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(frozen_head_top_plain)->Arg(1)->Arg(8)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(block_attention)->Arg(0)->Arg(16)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(block_attention_plain)->Arg(0)->Arg(16)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(gated_delta_net)

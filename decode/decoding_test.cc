@@ -180,10 +180,10 @@ TEST_F(DecodingTest, ADraftIsThatOfOneBlockBehindAWholePassOverTheText) {
   batch.labels.assign(4, -1);
   batch.weights.assign(4, 0);
   batch.block_size = 4;
-  at::Tensor argmax;
-  drafter.loss_and_argmax(weights, batch, argmax);
+  TopTokens top{.k = 1};
+  drafter.loss_and_top(weights, batch, top);
   for (int64_t k = 1; k < 4; ++k)
-    EXPECT_EQ(piecewise.tokens[k - 1], vocabulary().target_id(argmax[k].item<int64_t>()));
+    EXPECT_EQ(piecewise.tokens[k - 1], vocabulary().target_id(top.ids[k]));
 }
 
 TEST_F(DecodingTest, AnEndOfTextInsideABlockEndsTheAnswerThere) {

@@ -33,6 +33,23 @@ void scale_row(T* row, int64_t n, T factor) {
   for (int64_t i = 0; i < n; ++i) row[i] *= factor;
 }
 
+// Takes the logits of a chunk into the falling list of the k largest so far; ids rise, so that an
+// equal one goes behind.
+template <typename T>
+void keep_largest(const T* row, int64_t columns, int64_t first, int64_t k, T* values,
+                  int64_t* ids) {
+  for (int64_t c = 0; c < columns; ++c) {
+    if (!(row[c] > values[k - 1])) continue;
+    int64_t place = k - 1;
+    for (; place > 0 && row[c] > values[place - 1]; --place) {
+      values[place] = values[place - 1];
+      ids[place] = ids[place - 1];
+    }
+    values[place] = row[c];
+    ids[place] = first + c;
+  }
+}
+
 // One tile of rows against the whole vocabulary.
 template <typename T>
 struct Tile {
@@ -97,10 +114,12 @@ struct Tile {
       sums[r] = static_cast<double>(largest[r]) + std::log(static_cast<double>(sum[r]));
   }
 
-  void loss_and_argmax(int64_t* argmax) const {
+  // `ids`, `log_probabilities` [rows, k]; the latter may be null.
+  void loss_and_top(int64_t k, int64_t* ids, double* log_probabilities) const {
+    constexpr T kLowest = -std::numeric_limits<T>::infinity();
     const auto chunk = std::make_unique_for_overwrite<T[]>(rows * kChunk);
-    std::vector<T> largest(rows, -std::numeric_limits<T>::infinity()), sum(rows, 0), label(rows, 0);
-    std::fill_n(argmax, rows, 0);
+    std::vector<T> largest(rows, kLowest), sum(rows, 0), label(rows, 0), values(rows * k, kLowest);
+    std::fill_n(ids, rows * k, -1);
     for (int64_t first = 0; first < vocabulary; first += kChunk) {
       const int64_t columns = std::min(kChunk, vocabulary - first);
       logits(first, columns, chunk.get());
@@ -108,8 +127,9 @@ struct Tile {
         T* row = chunk.get() + r * columns;
         if (labels[r] >= first && labels[r] < first + columns) label[r] = row[labels[r] - first];
         const T peak = maximum(row, columns);
+        if (peak > values[r * k + k - 1])
+          keep_largest(row, columns, first, k, &values[r * k], ids + r * k);
         if (peak > largest[r]) {
-          argmax[r] = first + (std::find(row, row + columns, peak) - row);
           sum[r] *= exponential(largest[r] - peak);
           largest[r] = peak;
         }
@@ -117,10 +137,11 @@ struct Tile {
       }
     }
     for (int64_t r = 0; r < rows; ++r) {
-      losses[r] = labels[r] < 0
-                      ? 0.0
-                      : static_cast<double>(largest[r]) + std::log(static_cast<double>(sum[r])) -
-                            static_cast<double>(label[r]);
+      const double log_sum =
+          static_cast<double>(largest[r]) + std::log(static_cast<double>(sum[r]));
+      losses[r] = labels[r] < 0 ? 0.0 : log_sum - static_cast<double>(label[r]);
+      for (int64_t i = r * k; log_probabilities != nullptr && i < (r + 1) * k; ++i)
+        log_probabilities[i] = static_cast<double>(values[i]) - log_sum;
     }
   }
 };
@@ -156,6 +177,13 @@ void check_shapes(const at::Tensor& hidden, const at::Tensor& head, std::span<co
                 " is not a row of the head of ", head.size(0));
 }
 
+void check_top(const at::Tensor& hidden, const FrozenHeadTop& top) {
+  const size_t count = hidden.size(0) * top.k;
+  TORCH_CHECK(top.k > 0 && top.ids.size() == count &&
+                  (top.log_probabilities.empty() || top.log_probabilities.size() == count),
+              "frozen_head_top: shapes do not fit");
+}
+
 // Rows whose logits the plain version holds at once.
 int64_t plain_rows(const at::Tensor& head) {
   return std::max<int64_t>(1, (1 << 24) / head.size(0));
@@ -189,21 +217,34 @@ void plain_frozen_head_loss(const at::Tensor& hidden, const at::Tensor& head,
   }
 }
 
-void plain_frozen_head_argmax(const at::Tensor& hidden, const at::Tensor& head,
-                              std::span<const int64_t> labels, std::span<double> losses,
-                              std::span<int64_t> argmax) {
+void plain_frozen_head_top(const at::Tensor& hidden, const at::Tensor& head,
+                           std::span<const int64_t> labels, std::span<double> losses,
+                           const FrozenHeadTop& top) {
   check_shapes(hidden, head, labels, losses, -1);
-  const at::Tensor ids = at::arange(head.size(0), hidden.options().dtype(at::kLong));
+  check_top(hidden, top);
+  constexpr double kLowest = -std::numeric_limits<double>::infinity();
+  const int64_t vocabulary = head.size(0);
+  const at::Tensor ids = at::arange(vocabulary, hidden.options().dtype(at::kLong));
   for (int64_t begin = 0; begin < hidden.size(0); begin += plain_rows(head)) {
     const int64_t end = std::min(hidden.size(0), begin + plain_rows(head));
-    const at::Tensor logits = hidden.slice(0, begin, end).matmul(head.t());
+    at::Tensor logits = hidden.slice(0, begin, end).matmul(head.t());
     const at::Tensor label = column(labels, begin, end, hidden).unsqueeze(1);
-    const at::Tensor loss = -logits.log_softmax(1).gather(1, label.clamp_min(0));
+    const at::Tensor log_sums = logits.logsumexp(1, /*keepdim=*/true);
+    const at::Tensor loss = log_sums - logits.gather(1, label.clamp_min(0));
     copy_to(losses, begin, loss.masked_fill(label < 0, 0).squeeze(1));
-    const at::Tensor best = at::where(logits == logits.amax(1, /*keepdim=*/true), ids, head.size(0))
-                                .amin(1)
-                                .to(at::kCPU, at::kLong);
-    std::copy_n(best.const_data_ptr<int64_t>(), end - begin, argmax.begin() + begin);
+    logits.masked_fill_(logits.isnan(), kLowest);
+    std::vector<at::Tensor> best, log_probabilities;
+    for (int64_t i = 0; i < top.k; ++i) {  // finds the largest, and takes it out
+      const at::Tensor peak = logits.amax(1, /*keepdim=*/true);
+      const at::Tensor id = at::where(logits == peak, ids, vocabulary).amin(1, /*keepdim=*/true);
+      best.push_back(id.masked_fill(peak == kLowest, -1));
+      log_probabilities.push_back(peak - log_sums);
+      logits.scatter_(1, id, kLowest);
+    }
+    const at::Tensor found = at::cat(best, 1).to(at::kCPU, at::kLong).contiguous();
+    std::copy_n(found.const_data_ptr<int64_t>(), found.numel(), top.ids.begin() + begin * top.k);
+    if (!top.log_probabilities.empty())
+      copy_to(top.log_probabilities, begin * top.k, at::cat(log_probabilities, 1));
   }
 }
 
@@ -242,16 +283,18 @@ void frozen_head_loss(const at::Tensor& hidden, const at::Tensor& head,
   });
 }
 
-void frozen_head_argmax(const at::Tensor& hidden, const at::Tensor& head,
-                        std::span<const int64_t> labels, std::span<double> losses,
-                        std::span<int64_t> argmax) {
-  if (!plain_memory({hidden, head})) {
-    return plain_frozen_head_argmax(hidden, head, labels, losses, argmax);
-  }
+void frozen_head_top(const at::Tensor& hidden, const at::Tensor& head,
+                     std::span<const int64_t> labels, std::span<double> losses,
+                     const FrozenHeadTop& top) {
+  if (!plain_memory({hidden, head}))
+    return plain_frozen_head_top(hidden, head, labels, losses, top);
   check_shapes(hidden, head, labels, losses, -1);
-  AT_DISPATCH_FLOATING_TYPES(hidden.scalar_type(), "frozen_head_argmax", [&] {
+  check_top(hidden, top);
+  AT_DISPATCH_FLOATING_TYPES(hidden.scalar_type(), "frozen_head_top", [&] {
     for_each_tile<scalar_t>(hidden, head, labels, losses, [&](const auto& tile, int64_t row) {
-      tile.loss_and_argmax(argmax.data() + row);
+      double* log_probabilities =
+          top.log_probabilities.empty() ? nullptr : top.log_probabilities.data() + row * top.k;
+      tile.loss_and_top(top.k, top.ids.data() + row * top.k, log_probabilities);
     });
   });
 }

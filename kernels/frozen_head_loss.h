@@ -23,11 +23,18 @@ void frozen_head_loss(const at::Tensor& hidden, const at::Tensor& head,
                       std::span<const int64_t> labels, std::span<const double> scales,
                       std::span<double> losses, const at::Tensor& d_hidden);
 
-// Without gradients: the same losses, and each row's most likely id (ties: the lowest). A label of
-// -1 gives the loss 0.
-void frozen_head_argmax(const at::Tensor& hidden, const at::Tensor& head,
-                        std::span<const int64_t> labels, std::span<double> losses,
-                        std::span<int64_t> argmax);
+// The most likely ids of each row, falling; of equally likely ones the lowest comes first.
+struct FrozenHeadTop {
+  int64_t k = 1;
+  std::span<int64_t> ids;  // [M, k]; -1 where fewer than k logits are above -infinity
+  std::span<double> log_probabilities = {};  // [M, k], -infinity beside an id of -1; or empty
+};
+
+// Without gradients: the same losses, and each row's most likely ids. A label of -1 gives the
+// loss 0.
+void frozen_head_top(const at::Tensor& hidden, const at::Tensor& head,
+                     std::span<const int64_t> labels, std::span<double> losses,
+                     const FrozenHeadTop& top);
 
 // log(sum over v of e^(hidden[r].head[v])) of each row [M]: what its logits are normalized by.
 std::vector<double> frozen_head_log_sums(const at::Tensor& hidden, const at::Tensor& head);
@@ -37,8 +44,8 @@ std::vector<double> plain_frozen_head_log_sums(const at::Tensor& hidden, const a
 void plain_frozen_head_loss(const at::Tensor& hidden, const at::Tensor& head,
                             std::span<const int64_t> labels, std::span<const double> scales,
                             std::span<double> losses, const at::Tensor& d_hidden);
-void plain_frozen_head_argmax(const at::Tensor& hidden, const at::Tensor& head,
-                              std::span<const int64_t> labels, std::span<double> losses,
-                              std::span<int64_t> argmax);
+void plain_frozen_head_top(const at::Tensor& hidden, const at::Tensor& head,
+                           std::span<const int64_t> labels, std::span<double> losses,
+                           const FrozenHeadTop& top);
 
 }  // namespace draftlab

@@ -17,7 +17,7 @@ using testing::ElementsAre;
 
 struct Rows {
   at::Tensor hidden, head, d_hidden;
-  std::vector<int64_t> labels, argmax;
+  std::vector<int64_t> labels;
   std::vector<double> scales, losses;
 
   Rows(int64_t rows, int64_t width, int64_t vocabulary, at::ScalarType dtype) {
@@ -30,7 +30,6 @@ struct Rows {
       labels.push_back((r * 7919 + 3) % vocabulary);
       scales.push_back(0.5 + static_cast<double>(r % 3));
     }
-    argmax.resize(rows, -7);
     losses.resize(rows, NAN);
   }
 };
@@ -68,34 +67,68 @@ TEST(FrozenHeadLoss, ThePlainGradientIsThatOfAutograd) {
   expect_close(at::tensor(rows.losses, at::kDouble), losses.detach());
 }
 
-TEST(FrozenHeadLoss, TheArgmaxPassGivesTheSameLossesAndThePlainIds) {
+TEST(FrozenHeadTop, GivesTheSameLossesAndThePlainIdsAndProbabilities) {
   for (at::ScalarType dtype : {at::kFloat, at::kDouble}) {
     for (const auto& shape : kShapes) {
-      Rows fast(shape[0], shape[1], shape[2], dtype), plain = fast;
-      if (shape[0] > 2) fast.labels[2] = plain.labels[2] = -1;
-      frozen_head_argmax(fast.hidden, fast.head, fast.labels, fast.losses, fast.argmax);
-      plain_frozen_head_argmax(plain.hidden, plain.head, plain.labels, plain.losses, plain.argmax);
-      EXPECT_EQ(fast.argmax, plain.argmax);
-      for (size_t r = 0; r < fast.losses.size(); ++r)
-        ASSERT_NEAR(fast.losses[r], plain.losses[r],
-                    tolerance(fast.hidden) * std::max(1.0, plain.losses[r]));
-      if (shape[0] > 2) {
-        EXPECT_EQ(fast.losses[2], 0);
+      for (const int64_t k : {1, 5, 40}) {  // the last one above the smallest vocabularies
+        Rows fast(shape[0], shape[1], shape[2], dtype), plain = fast;
+        if (shape[0] > 2) fast.labels[2] = plain.labels[2] = -1;
+        std::vector<int64_t> ids(shape[0] * k, -7), plain_ids = ids;
+        std::vector<double> log_p(shape[0] * k, NAN), plain_log_p = log_p;
+        frozen_head_top(fast.hidden, fast.head, fast.labels, fast.losses, {k, ids, log_p});
+        plain_frozen_head_top(plain.hidden, plain.head, plain.labels, plain.losses,
+                              {k, plain_ids, plain_log_p});
+        EXPECT_EQ(ids, plain_ids);
+        for (size_t i = 0; i < log_p.size(); ++i) {
+          ASSERT_EQ(ids[i] < 0, static_cast<int64_t>(i) % k >= shape[2]);
+          if (ids[i] < 0) {
+            ASSERT_EQ(log_p[i], -INFINITY);
+            continue;
+          }
+          ASSERT_NEAR(log_p[i], plain_log_p[i],
+                      tolerance(fast.hidden) * std::max(1.0, -plain_log_p[i]));
+        }
+        for (size_t r = 0; r < fast.losses.size(); ++r)
+          ASSERT_NEAR(fast.losses[r], plain.losses[r],
+                      tolerance(fast.hidden) * std::max(1.0, plain.losses[r]));
+        if (shape[0] > 2) {
+          EXPECT_EQ(fast.losses[2], 0);
+        }
+        std::vector<int64_t> unasked(ids.size());
+        frozen_head_top(fast.hidden, fast.head, fast.labels, fast.losses, {k, unasked});
+        EXPECT_EQ(unasked, ids) << "without the probabilities";
       }
     }
   }
 }
 
-TEST(FrozenHeadLoss, OfEqualLogitsTheLowestIdWins) {
+TEST(FrozenHeadTop, OfEqualLogitsTheLowestIdComesFirst) {
   const at::Tensor hidden = at::ones({2, 1});
   at::Tensor head = at::zeros({1200, 1});
   for (int64_t id : {7, 9, 600, 1199}) head[id] = 2;
-  std::vector<int64_t> argmax(2), labels = {0, 0};
+  head[601] = 3;
+  std::vector<int64_t> labels = {0, 0};
   std::vector<double> losses(2);
-  frozen_head_argmax(hidden, head, labels, losses, argmax);
-  EXPECT_THAT(argmax, ElementsAre(7, 7));
-  plain_frozen_head_argmax(hidden, head, labels, losses, argmax);
-  EXPECT_THAT(argmax, ElementsAre(7, 7));
+  for (const auto top : {frozen_head_top, plain_frozen_head_top}) {
+    std::vector<int64_t> ids(2 * 6);
+    top(hidden, head, labels, losses, {6, ids});
+    EXPECT_THAT(ids, ElementsAre(601, 7, 9, 600, 1199, 0, 601, 7, 9, 600, 1199, 0));
+  }
+}
+
+TEST(FrozenHeadTop, ANotANumberIsNobodysBest) {
+  const at::Tensor hidden = at::ones({1, 1});
+  at::Tensor head = at::zeros({700, 1});
+  head[3] = NAN;
+  head[650] = 1;
+  std::vector<int64_t> labels = {0};
+  std::vector<double> losses(1);
+  for (const auto top : {frozen_head_top, plain_frozen_head_top}) {
+    std::vector<int64_t> ids(2);
+    top(at::full({1, 1}, NAN), head, labels, losses, {2, ids});
+    EXPECT_THAT(ids, ElementsAre(-1, -1));
+    EXPECT_TRUE(std::isnan(losses[0]));
+  }
 }
 
 TEST(FrozenHeadLoss, LogitsFarApartNeitherOverflowNorVanish) {

@@ -76,6 +76,12 @@ class Overlap : public RowLoss {
 
 }  // namespace
 
+std::vector<int64_t> TopTokens::argmax() const {
+  std::vector<int64_t> first;
+  for (size_t i = 0; i < ids.size(); i += k) first.push_back(ids[i]);
+  return first;
+}
+
 struct BlockLoss::State {
   LossConfig config;
   at::Tensor head;
@@ -222,21 +228,25 @@ LossResult BlockLoss::loss_and_gradient(const at::Tensor& hidden, const BlockBat
   return s.result(batch, denominator);
 }
 
-LossResult BlockLoss::cross_entropy_and_argmax(const at::Tensor& hidden, const BlockBatch& batch,
-                                               at::Tensor& argmax) {
+LossResult BlockLoss::cross_entropy_and_top(const at::Tensor& hidden, const BlockBatch& batch,
+                                            TopTokens& top) {
   State& s = *state_;
   std::vector<int64_t> rows;
   for (int64_t row = 0; row < static_cast<int64_t>(batch.labels.size()); ++row) {
     if (row % batch.block_size != 0) rows.push_back(row);
   }
   s.select(std::move(rows), hidden, batch);
-  std::vector<int64_t> best(s.rows.size());
-  frozen_head_argmax(s.hidden, s.head, s.labels, s.losses, best);
+  std::vector<int64_t> ids(s.rows.size() * top.k);
+  std::vector<double> log_probabilities(ids.size());
+  frozen_head_top(s.hidden, s.head, s.labels, s.losses, {top.k, ids, log_probabilities});
 
   LossResult result;
-  argmax = at::full({static_cast<int64_t>(batch.labels.size())}, -1, at::kLong);
+  top.ids.assign(batch.labels.size() * top.k, -1);
+  top.log_probabilities.assign(top.ids.size(), -std::numeric_limits<double>::infinity());
   for (size_t i = 0; i < s.rows.size(); ++i) {
-    argmax.data_ptr<int64_t>()[s.rows[i]] = best[i];
+    const int64_t from = static_cast<int64_t>(i) * top.k, to = s.rows[i] * top.k;
+    std::copy_n(ids.begin() + from, top.k, top.ids.begin() + to);
+    std::copy_n(log_probabilities.begin() + from, top.k, top.log_probabilities.begin() + to);
     if (s.labels[i] < 0) continue;
     result.numerator += s.weights[i] * s.losses[i];
     result.denominator += s.weights[i];

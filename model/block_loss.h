@@ -25,6 +25,16 @@ struct LossResult {
   bool has_gradient() const { return labels > 0; }
 };
 
+// A row's most likely draft-vocabulary ids, falling, of each of the M = N*B rows of a batch.
+struct TopTokens {
+  int64_t k = 0;
+  std::vector<int64_t>
+      ids;  // [M, k] ties: the lowest id first; -1 in slot 0 and past the vocabulary
+  std::vector<double> log_probabilities;  // [M, k] in nats; -infinity beside an id of -1
+
+  std::vector<int64_t> argmax() const;  // [M]
+};
+
 // The loss of a batch of blocks behind a frozen head (docs/drafter.md, "Loss"), and the measures
 // that do not depend on which loss it is. `hidden` are the drafter's final normed states [N*B, H].
 class BlockLoss {
@@ -42,10 +52,10 @@ class BlockLoss {
   LossResult loss_and_gradient(const at::Tensor& hidden, const BlockBatch& batch,
                                const at::Tensor& d_hidden);
 
-  // sum(w CE) / sum(w) over the labels (NaN without one), and each row's greedy draft-vocabulary id
-  // [N*B] int64 on the CPU (ties: the lowest id; -1 in slot 0).
-  LossResult cross_entropy_and_argmax(const at::Tensor& hidden, const BlockBatch& batch,
-                                      at::Tensor& argmax);
+  // sum(w CE) / sum(w) over the labels (NaN without one), and the top.k most likely ids of each
+  // row.
+  LossResult cross_entropy_and_top(const at::Tensor& hidden, const BlockBatch& batch,
+                                   TopTokens& top);
 
   // [N*B]: sum over the draft vocabulary of min(p, q), the probability that the target accepts what
   // the drafter samples for this slot; NaN where unsupervised. p are the target's probabilities

@@ -353,17 +353,18 @@ TEST(BlockLoss, TheExpectedAcceptanceIsOfTheTargetsWholeVocabulary) {
   }
 }
 
-TEST(BlockLoss, CrossEntropyAndArgmaxDoNotDependOnTheLoss) {
+TEST(BlockLoss, CrossEntropyAndMostLikelyTokensDoNotDependOnTheLoss) {
   const Problem problem;
-  at::Tensor first;
+  TopTokens first{.k = 2};
   const LossResult expected = BlockLoss(LossConfig{}, problem.head)
-                                  .cross_entropy_and_argmax(problem.hidden, problem.batch, first);
+                                  .cross_entropy_and_top(problem.hidden, problem.batch, first);
   for (const LossKind& kind : loss_kinds()) {
-    at::Tensor argmax;
+    TopTokens top{.k = 2};
     BlockLoss loss(parse_loss(Json(kind.name), "test"), problem.head);
-    const LossResult result = loss.cross_entropy_and_argmax(problem.hidden, problem.batch, argmax);
+    const LossResult result = loss.cross_entropy_and_top(problem.hidden, problem.batch, top);
     EXPECT_EQ(result.loss, expected.loss) << kind.name;
-    EXPECT_TRUE(argmax.equal(first)) << kind.name;
+    EXPECT_EQ(top.ids, first.ids) << kind.name;
+    EXPECT_EQ(top.log_probabilities, first.log_probabilities) << kind.name;
     EXPECT_NEAR(
         loss.loss_and_gradient(problem.hidden, problem.batch, at::empty_like(problem.hidden))
             .cross_entropy,

@@ -165,10 +165,10 @@ LossResult Drafter::loss_and_gradients(const NamedTensors& parameters, const Blo
   return result;
 }
 
-LossResult Drafter::loss_and_argmax(const NamedTensors& parameters, const BlockBatch& batch,
-                                    at::Tensor& argmax) {
+LossResult Drafter::loss_and_top(const NamedTensors& parameters, const BlockBatch& batch,
+                                 TopTokens& top) {
   state_->forward(parameters, batch);
-  return state_->loss.cross_entropy_and_argmax(state_->final, batch, argmax);
+  return state_->loss.cross_entropy_and_top(state_->final, batch, top);
 }
 
 std::vector<double> Drafter::expected_acceptance(const BlockBatch& batch,

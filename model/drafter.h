@@ -36,9 +36,8 @@ class Drafter {
                                 NamedTensors& gradients);
 
   // For evaluation: the loss without gradients (NaN if no label is supervised), and each row's
-  // greedy draft-vocabulary id [N*B] int64 on the CPU (ties: the lowest id; -1 in slot 0).
-  LossResult loss_and_argmax(const NamedTensors& parameters, const BlockBatch& batch,
-                             at::Tensor& argmax);
+  // top.k most likely ids.
+  LossResult loss_and_top(const NamedTensors& parameters, const BlockBatch& batch, TopTokens& top);
 
   // Of the last forward pass: BlockLoss::expected_acceptance() of each row [N*B].
   std::vector<double> expected_acceptance(const BlockBatch& batch, const at::Tensor& whole_head);

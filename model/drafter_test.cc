@@ -61,7 +61,7 @@ TEST(GoldenDrafter, CrossEntropyOfEverySlotAndLogits) {
   for (const Json& block : specforge().at("targets").as_array())
     for (const Json& target : block.as_array()) targets.push_back(target.as_int64());
   std::vector<double> losses(20);
-  frozen_head_argmax(hidden, golden.head, targets, losses, ids);
+  frozen_head_top(hidden, golden.head, targets, losses, {1, ids});
   for (size_t row = 0; row < 20; ++row)
     EXPECT_NEAR(losses[row], specforge().at("ce").at(row).as_double(), kGolden);
 
@@ -100,15 +100,16 @@ TEST(GoldenDrafter, OneSlotOfTenIsRight) {
   const GoldenDrafter golden;
   Drafter drafter(golden.config, golden.embedding, golden.head);
   const BlockBatch batch = golden.batch(7);
-  at::Tensor argmax;
-  const LossResult loss = drafter.loss_and_argmax(golden.parameters, batch, argmax);
+  TopTokens top{.k = 1};
+  const LossResult loss = drafter.loss_and_top(golden.parameters, batch, top);
+  const std::vector<int64_t> argmax = top.argmax();
   EXPECT_NEAR(loss.loss, specforge().at("dflash gamma 7").at("loss").as_double(), kGolden);
   int64_t right = 0;
   for (size_t row = 0; row < batch.labels.size(); ++row) {
     if (row % 4 == 0) {
-      EXPECT_EQ(argmax[row].item<int64_t>(), -1);
+      EXPECT_EQ(argmax[row], -1);
     }
-    right += batch.weights[row] > 0 && argmax[row].item<int64_t>() == batch.labels[row];
+    right += batch.weights[row] > 0 && argmax[row] == batch.labels[row];
   }
   EXPECT_EQ(right, 1);
 }
@@ -275,20 +276,29 @@ TEST(Drafter, GivesTheSameBitsAgainAlsoAfterABatchOfAnotherShape) {
   for (const auto& [name, gradient] : first) EXPECT_TRUE(gradient.equal(second.at(name))) << name;
 }
 
-TEST(Drafter, LossAndArgmaxAreThoseOfTheWholeLogits) {
+TEST(Drafter, LossAndMostLikelyTokensAreThoseOfTheWholeLogits) {
   for (const Problem& problem : problems()) {
     Drafter drafter(problem.config, problem.embedding, problem.head);
-    at::Tensor argmax;
+    TopTokens top{.k = 3};
     NamedTensors gradients;
-    const LossResult evaluated = drafter.loss_and_argmax(problem.parameters, problem.batch, argmax);
+    const LossResult evaluated = drafter.loss_and_top(problem.parameters, problem.batch, top);
     const LossResult trained =
         drafter.loss_and_gradients(problem.parameters, problem.batch, gradients);
     EXPECT_NEAR(evaluated.loss, trained.loss, 1e-10);
     EXPECT_EQ(evaluated.labels, trained.labels);
     const at::Tensor hidden = drafter.forward(problem.parameters, problem.batch);
-    at::Tensor expected = hidden.matmul(problem.head.t()).argmax(1);
-    expected.view({-1, problem.config.block_size}).select(1, 0).fill_(-1);
-    EXPECT_TRUE(argmax.equal(expected));
+    const at::Tensor log_p = hidden.matmul(problem.head.t()).log_softmax(1);
+    const auto [values, ids] = log_p.topk(top.k);
+    for (int64_t row = 0; row < hidden.size(0); ++row) {
+      const bool anchor = row % problem.config.block_size == 0;
+      EXPECT_EQ(top.argmax()[row], anchor ? -1 : ids[row][0].item<int64_t>());
+      for (int64_t i = 0; i < top.k; ++i) {
+        EXPECT_EQ(top.ids[row * top.k + i], anchor ? -1 : ids[row][i].item<int64_t>());
+        if (!anchor) {
+          EXPECT_NEAR(top.log_probabilities[row * top.k + i], values[row][i].item<double>(), 1e-10);
+        }
+      }
+    }
   }
 }
 
@@ -304,8 +314,8 @@ TEST(Drafter, ABatchWithoutALabelTeachesNothingWhateverTheLoss) {
     EXPECT_EQ(result.labels, 0);
     EXPECT_TRUE(std::isnan(result.loss) && std::isnan(result.cross_entropy));
     EXPECT_TRUE(gradients.empty()) << "nothing was written";
-    at::Tensor argmax;
-    const LossResult evaluated = drafter.loss_and_argmax(problem.parameters, problem.batch, argmax);
+    TopTokens top{.k = 1};
+    const LossResult evaluated = drafter.loss_and_top(problem.parameters, problem.batch, top);
     EXPECT_TRUE(std::isnan(evaluated.loss));
     EXPECT_EQ(evaluated.labels, 0);
   }

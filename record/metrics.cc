@@ -99,6 +99,12 @@ JsonObject to_json(const EvaluationRow& row) {
     object["expected_acceptance"] = to_array(row.expected_acceptance);
     object["expected_acceptance_length"] = row.expected_acceptance_length;
   }
+  if (!row.top_8_recall.empty()) {
+    object["top_2_recall"] = to_array(row.top_2_recall);
+    object["top_4_recall"] = to_array(row.top_4_recall);
+    object["top_8_recall"] = to_array(row.top_8_recall);
+    object["top_8_length"] = row.top_8_length;
+  }
   return object;
 }
 
@@ -119,6 +125,12 @@ EvaluationRow evaluation_row(Fields& fields) {
   if (fields.has("expected_acceptance")) {
     row.expected_acceptance = numbers(fields, "expected_acceptance");
     row.expected_acceptance_length = fields.number("expected_acceptance_length");
+  }
+  if (fields.has("top_8_recall")) {
+    row.top_2_recall = numbers(fields, "top_2_recall");
+    row.top_4_recall = numbers(fields, "top_4_recall");
+    row.top_8_recall = numbers(fields, "top_8_recall");
+    row.top_8_length = fields.number("top_8_length");
   }
   row.prompt_blocks = integers_if_any(fields, "prompt_blocks");
   row.prompt_matches = integers_if_any(fields, "prompt_matches");

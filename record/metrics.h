@@ -48,6 +48,12 @@ struct EvaluationRow {
   std::vector<double> expected_acceptance = {};  // [B-1] mean over blocks of a_k
   double expected_acceptance_length =
       NAN;  // 1 + mean over blocks of a_1 + a_1 a_2 + a_1 a_2 a_3...
+  // Share of blocks whose slot k alone has its data label among the drafter's 2, 4 and 8 most
+  // likely tokens [B-1], and 1 + mean leading slots of which all have it among 8: what a tree of 8
+  // tokens a slot, all their combinations, would be accepted with. Empty and NaN in folders of
+  // older versions.
+  std::vector<double> top_2_recall = {}, top_4_recall = {}, top_8_recall = {};
+  double top_8_length = NAN;
   // For each prompt its evaluated blocks and the sum of their leading matches (data labels), by
   // rising record: what an interval over prompts is made of. Only at the last step, else empty.
   std::vector<int64_t> prompt_blocks, prompt_matches;

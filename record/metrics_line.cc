@@ -160,7 +160,7 @@ bool read(Parts parts, EvaluationRow& row) {
         .then(",\"expected_acceptance_length\":")
         .number(row.expected_acceptance_length);
   }
-  return parts.then(",\"loss\":")
+  parts.then(",\"loss\":")
       .number(row.loss)
       .then(",\"prefix_share\":")
       .numbers(row.prefix_share)
@@ -177,11 +177,18 @@ bool read(Parts parts, EvaluationRow& row) {
       .then(",\"step\":")
       .integer(row.step)
       .then(",\"tokens\":")
-      .integer(row.tokens)
-      .then(",\"train_seconds\":")
-      .number(row.train_seconds)
-      .then("}")
-      .ends();
+      .integer(row.tokens);
+  if (parts.continues(",\"top_2_recall\":")) {
+    parts.then(",\"top_2_recall\":")
+        .numbers(row.top_2_recall)
+        .then(",\"top_4_recall\":")
+        .numbers(row.top_4_recall)
+        .then(",\"top_8_length\":")
+        .number(row.top_8_length)
+        .then(",\"top_8_recall\":")
+        .numbers(row.top_8_recall);
+  }
+  return parts.then(",\"train_seconds\":").number(row.train_seconds).then("}").ends();
 }
 
 template <typename Row>

@@ -51,6 +51,12 @@ class MetricsLine : public ::testing::Test {
         row.expected_acceptance = {number(), number()};
         row.expected_acceptance_length = number();
       }
+      if (random.below(2) == 1) {
+        row.top_2_recall = {number(), number()};
+        row.top_4_recall = {number()};
+        row.top_8_recall = {number(), number(), number()};
+        row.top_8_length = number();
+      }
       row.acceptance_length = number();
       row.train_seconds = number();
       row.data_hash = "0123456789abcdef";
@@ -86,8 +92,9 @@ std::string printed(const Metrics& metrics) {
     text += row.split + " " + row.data_hash + " ";
     add(row.step, row.tokens, row.train_seconds, row.loss, row.blocks, row.prompts,
         row.acceptance_length, row.acceptance_length_argmax, row.acceptance_length_per_prompt,
-        row.expected_acceptance_length);
-    for (const auto* values : {&row.slot_accuracy, &row.prefix_share, &row.expected_acceptance}) {
+        row.expected_acceptance_length, row.top_8_length);
+    for (const auto* values : {&row.slot_accuracy, &row.prefix_share, &row.expected_acceptance,
+                               &row.top_2_recall, &row.top_4_recall, &row.top_8_recall}) {
       text += "[ ";
       for (const double value : *values) add(value);
     }

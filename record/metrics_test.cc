@@ -128,6 +128,9 @@ TEST_F(MetricsFile, EveryFieldOfEveryRowReadsBack) {
   const EvaluationRow evaluation = numbered(EvaluationRow{.slot_accuracy = {0, 0, 0},
                                                           .prefix_share = {0, 0},
                                                           .expected_acceptance = {0, 0},
+                                                          .top_2_recall = {0},
+                                                          .top_4_recall = {0, 0},
+                                                          .top_8_recall = {0, 0, 0},
                                                           .prompt_blocks = {0, 0},
                                                           .prompt_matches = {0}});
   {

@@ -196,6 +196,8 @@ TEST_F(SweepTest, EveryLossTrainsAndIsMeasuredAlike) {
     const EvaluationRow row =
         read_metrics(SegmentFolder(folder, segment.id).metrics()).evaluations[0];
     EXPECT_THAT(row.expected_acceptance, SizeIs(3));
+    EXPECT_THAT(row.top_8_recall, SizeIs(3));
+    EXPECT_GE(row.top_8_length, row.acceptance_length);
     first.insert(number_text(row.loss) + " " + number_text(row.expected_acceptance_length));
   }
   EXPECT_EQ(trained.size(), loss_kinds().size()) << "each loss is an arm";
@@ -204,7 +206,8 @@ TEST_F(SweepTest, EveryLossTrainsAndIsMeasuredAlike) {
               AllOf(HasSubstr("Not all arms train on one loss: cross entropy on ce"),
                     HasSubstr("Training loss differs: ")));
   EXPECT_THAT(read_file(folder.report() / "evaluations.csv"),
-              HasSubstr("expected_acceptance_length"));
+              AllOf(HasSubstr("expected_acceptance_length"), HasSubstr("slot_3_top_8_recall"),
+                    HasSubstr("top_8_length")));
 
   // A store without final hidden states is refused before anything runs.
   const Finished refused = draftlab({"plan", write_sweep("kl.json", [](JsonObject& sweep) {

@@ -1,10 +1,11 @@
 #include "train/evaluation.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 
 #include <algorithm>
 
 #include "model/acceptance.h"
+#include "model/top_recall.h"
 
 namespace draftlab {
 namespace {
@@ -12,6 +13,8 @@ namespace {
 // Records of one forward pass: enough rows to keep the matrix products busy, few enough to stay
 // small.
 constexpr size_t kSequencesPerBatch = 8;
+// How far down a slot's label is looked for.
+constexpr int64_t kTop = 8;
 
 }  // namespace
 
@@ -20,6 +23,7 @@ EvaluationRow evaluate_drafter(Drafter& drafter, const NamedTensors& weights, Tr
   const int64_t block_size = drafter.config().block_size;
   AcceptanceCounter against_data(block_size), against_argmax(block_size);
   ExpectedAcceptanceCounter expected(block_size);
+  TopRecallCounter recall(block_size, kTop);
   const bool sampled = data.keeps_target_distributions();
   at::Tensor whole_head;  // of the target
   double numerator = 0, denominator = 0;
@@ -27,16 +31,15 @@ EvaluationRow evaluate_drafter(Drafter& drafter, const NamedTensors& weights, Tr
     const auto part = records.subspan(begin, std::min(kSequencesPerBatch, records.size() - begin));
     const auto sequences = data.evaluation_sequences(part);
     const BlockBatch batch = data.make_batch(sequences, sampled);
-    at::Tensor argmax;
-    const LossResult loss = drafter.loss_and_argmax(weights, batch, argmax);
+    TopTokens top{.k = kTop};
+    const LossResult loss = drafter.loss_and_top(weights, batch, top);
     if (sampled) {
       if (!whole_head.defined()) whole_head = data.frozen().head.to(batch.context.device());
       expected.add(drafter.expected_acceptance(batch, whole_head));
     }
     numerator += loss.numerator;
     denominator += loss.denominator;
-    argmax = argmax.cpu().contiguous();
-    const std::span<const int64_t> ids(argmax.const_data_ptr<int64_t>(), argmax.numel());
+    const std::vector<int64_t> ids = top.argmax();
     std::vector<int64_t> prompts;
     for (int64_t sequence : batch.block_sequence) prompts.push_back(part[sequence]);
     const auto labels = [&](LabelSource source) {
@@ -44,6 +47,7 @@ EvaluationRow evaluate_drafter(Drafter& drafter, const NamedTensors& weights, Tr
     };
     against_data.add(ids, labels(LabelSource::kData), prompts);
     against_argmax.add(ids, labels(LabelSource::kArgmax), prompts);
+    recall.add(top.ids, labels(LabelSource::kData));
   }
   const Acceptance acceptance = against_data.result();
   EvaluationRow row;
@@ -59,6 +63,10 @@ EvaluationRow evaluate_drafter(Drafter& drafter, const NamedTensors& weights, Tr
     row.expected_acceptance = expected.result().slots;
     row.expected_acceptance_length = expected.result().length;
   }
+  row.top_2_recall = recall.share(2);
+  row.top_4_recall = recall.share(4);
+  row.top_8_recall = recall.share(8);
+  row.top_8_length = recall.length();
   row.prompt_blocks = acceptance.prompt_blocks;
   row.prompt_matches = acceptance.prompt_matches;
   return row;

@@ -291,21 +291,23 @@ class PlainTraining {
     row.tokens = tokens_;
     row.slot_accuracy.resize(size - 1);
     row.prefix_share.resize(size - 1);
+    for (auto* recall : {&row.top_2_recall, &row.top_4_recall, &row.top_8_recall})
+      recall->resize(size - 1);
     std::map<int64_t, std::pair<int64_t, int64_t>> prompts;  // blocks, matches
     double numerator = 0, denominator = 0;
-    int64_t matches = 0, matches_argmax = 0;
+    int64_t matches = 0, matches_argmax = 0, matches_within = 0;
     for (const int64_t index : records) {
       const StoreRecord record = reader_.record(index);
-      at::Tensor argmax;
+      TopTokens top{.k = 8};
       const LossResult loss =
-          drafter.loss_and_argmax(weights_, batch_of({{record, blocks_of(record)}}), argmax);
+          drafter.loss_and_top(weights_, batch_of({{record, blocks_of(record)}}), top);
       numerator += loss.numerator;
       denominator += loss.denominator;
       int64_t block = 0;
       for (const int64_t anchor : blocks_of(record)) {
         std::vector<int64_t> drafts;  // target ids
         for (int64_t k = 0; k < size; ++k) {
-          const int64_t id = argmax[block * size + k].item<int64_t>();
+          const int64_t id = top.ids[(block * size + k) * top.k];
           drafts.push_back(id < 0 ? -1 : *std::next(kept_.begin(), id));
         }
         ++block;
@@ -314,6 +316,19 @@ class PlainTraining {
           row.slot_accuracy[k - 1] += drafts[k] == record.token_ids[anchor + k];
           row.prefix_share[k - 1] += k <= right;
         }
+        int64_t within = 0;  // leading slots whose token is one of eight
+        for (int64_t k = 1; k < size; ++k) {
+          int64_t place = 0;
+          for (; place < top.k; ++place) {
+            const int64_t id = top.ids[((block - 1) * size + k) * top.k + place];
+            if (id >= 0 && *std::next(kept_.begin(), id) == record.token_ids[anchor + k]) break;
+          }
+          row.top_2_recall[k - 1] += place < 2;
+          row.top_4_recall[k - 1] += place < 4;
+          row.top_8_recall[k - 1] += place < 8;
+          within += within == k - 1 && place < 8;
+        }
+        matches_within += within;
         matches += right;
         matches_argmax += leading(drafts, record.target_argmax.subspan(anchor - 1));
         prompts[index].first += 1;
@@ -324,6 +339,9 @@ class PlainTraining {
     row.loss = numerator / denominator;
     for (double& share : row.slot_accuracy) share /= static_cast<double>(row.blocks);
     for (double& share : row.prefix_share) share /= static_cast<double>(row.blocks);
+    for (auto* recall : {&row.top_2_recall, &row.top_4_recall, &row.top_8_recall})
+      for (double& share : *recall) share /= static_cast<double>(row.blocks);
+    row.top_8_length = 1 + static_cast<double>(matches_within) / row.blocks;
     row.acceptance_length = 1 + static_cast<double>(matches) / row.blocks;
     row.acceptance_length_argmax = 1 + static_cast<double>(matches_argmax) / row.blocks;
     row.prompts = static_cast<int64_t>(prompts.size());

@@ -24,6 +24,8 @@ bool same_numbers(const EvaluationRow& a, const EvaluationRow& b) {
          same(a.acceptance_length_argmax, b.acceptance_length_argmax) &&
          same(a.acceptance_length_per_prompt, b.acceptance_length_per_prompt) &&
          same(a.expected_acceptance_length, b.expected_acceptance_length) &&
+         a.top_2_recall == b.top_2_recall && a.top_4_recall == b.top_4_recall &&
+         a.top_8_recall == b.top_8_recall && same(a.top_8_length, b.top_8_length) &&
          same_prompts(a, b) && a.data_hash == b.data_hash;
 }
 

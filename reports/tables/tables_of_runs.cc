@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "reports/tables/tables.h"
 #include "reports/text/csv.h"
@@ -195,12 +196,27 @@ std::string evaluations_csv(const std::vector<Result>& results) {
   for (size_t k = 0; k < slots; ++k) {
     columns.push_back(of_slot("prefix_" + std::to_string(k + 1) + "_share", &Row::prefix_share, k));
   }
+  const auto any_has = [&](std::vector<double> Row::*values) {
+    return std::ranges::any_of(results, [&](const Result& run) {
+      return std::ranges::any_of(run.held_out,
+                                 [&](const Row& row) { return !(row.*values).empty(); });
+    });
+  };
+  // Not in folders of older versions.
+  if (any_has(&Row::top_8_recall)) {
+    for (const auto& [top, recall] : {std::pair("_top_2_recall", &Row::top_2_recall),
+                                      {"_top_4_recall", &Row::top_4_recall},
+                                      {"_top_8_recall", &Row::top_8_recall}}) {
+      for (size_t k = 0; k < slots; ++k)
+        columns.push_back(of_slot("slot_" + std::to_string(k + 1) + top, recall, k));
+    }
+    columns.emplace_back("top_8_length", [](const Evaluation& e) -> std::optional<double> {
+      if (e.held_out == nullptr || e.held_out->top_8_recall.empty()) return std::nullopt;
+      return e.held_out->top_8_length;
+    });
+  }
   // Only where some store keeps what it takes to know them.
-  const bool sampled = std::ranges::any_of(results, [](const Result& run) {
-    return std::ranges::any_of(run.held_out,
-                               [](const Row& row) { return !row.expected_acceptance.empty(); });
-  });
-  if (sampled) {
+  if (any_has(&Row::expected_acceptance)) {
     columns.emplace_back("expected_acceptance_length",
                          [](const Evaluation& e) -> std::optional<double> {
                            if (e.held_out == nullptr || e.held_out->expected_acceptance.empty())

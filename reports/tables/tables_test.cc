@@ -126,6 +126,23 @@ TEST(EvaluationsCsv, HasOneColumnForEachSlotOfTheLargestBlock) {
   EXPECT_THAT(text, HasSubstr("large,0,0,0.5,12,1.25,1.5,0.5,0.25,0.125,0.5,0.25,0.125,"));
 }
 
+TEST(EvaluationsCsv, HasTheRecallOfTheMostLikelyTokensWhereSomeRunKnowsIt) {
+  Result older = run_named("older"), newer = run_named("newer");
+  older.held_out = {row_at(0, 12)};
+  EXPECT_THAT(evaluations_csv({older}), Not(HasSubstr("top_")));
+  newer.held_out = {row_at(0, 12)};
+  newer.held_out[0].top_2_recall = {0.25, 0.125};
+  newer.held_out[0].top_4_recall = {0.375, 0.3125};
+  newer.held_out[0].top_8_recall = {0.5, 0.4375};
+  newer.held_out[0].top_8_length = 1.75;
+  const std::string text = evaluations_csv({older, newer});
+  EXPECT_THAT(text, HasSubstr(",slot_1_top_2_recall,slot_2_top_2_recall,slot_1_top_4_recall,"
+                              "slot_2_top_4_recall,slot_1_top_8_recall,slot_2_top_8_recall,"
+                              "top_8_length,"));
+  EXPECT_THAT(text, HasSubstr(",0.25,0.125,0.375,0.3125,0.5,0.4375,1.75,"));
+  EXPECT_THAT(text, HasSubstr("older,0,0,0.5,12,1.25,1.5,0.2,0.1,0.2,0.05,,,,,,,,"));
+}
+
 // A table read back: each row by the names of its columns.
 using Row = std::map<std::string, std::string>;
 
