@@ -7,6 +7,7 @@
 #include "reports/charts/chart.h"
 #include "reports/charts/drawing.h"
 #include "reports/page/sections.h"
+#include "reports/stats/acceptance.h"
 #include "reports/text/html.h"
 #include "reports/text/words.h"
 
@@ -32,6 +33,42 @@ std::string cell(const std::vector<const Result*>& runs, int decimals,
   if (e.n >= kFewestForInterval)
     text += "<small>" + interval_text(e.low, e.high, decimals) + "</small>";
   return text;
+}
+
+// All runs' tokens a pass together, with what other prompts would change.
+std::string over_prompts(const std::vector<const Result*>& runs) {
+  std::map<std::string, std::pair<int64_t, int64_t>> by_prompt;  // tokens, passes
+  for (const Result* run : runs) {
+    for (const DecodedPrompt& prompt : run->decoding->prompts) {
+      by_prompt[prompt.id].first += prompt.tokens;
+      by_prompt[prompt.id].second += prompt.passes;
+    }
+  }
+  std::vector<int64_t> passes, more;
+  for (const auto& [id, sums] : by_prompt) {
+    passes.push_back(sums.second);
+    more.push_back(sums.first - sums.second);  // as an acceptance length: 1 + more / passes
+  }
+  const PromptMean mean = pooled_acceptance_length(passes, more);
+  return std::isnan(mean.low) ? "–" : interval_text(mean.low, mean.high, 3);
+}
+
+// Tokens a pass minus those of the reference's runs with the same seeds.
+std::string difference(const std::vector<const Result*>& runs,
+                       const std::vector<const Result*>& reference) {
+  std::vector<double> values;
+  for (const Result* run : runs) {
+    for (const Result* other : reference) {
+      if (run == other || !(run->seeds == other->seeds)) continue;
+      values.push_back(run->decoding->speculative.tokens_per_pass() -
+                       other->decoding->speculative.tokens_per_pass());
+    }
+  }
+  const Estimate e = estimate(values);
+  if (e.n == 0) return "–";
+  return signed_text(e.mean, 3) + (e.n >= kFewestForInterval
+                                       ? "<small>" + interval_text(e.low, e.high, 3) + "</small>"
+                                       : "");
 }
 
 double share_of_draft(const DecodingRecord& record) {
@@ -131,7 +168,9 @@ std::string samples(const Study& study) {
 }  // namespace
 
 std::string decoding_section(const Study& study) {
-  HtmlTable table({"arm", "runs", "tokens a pass", "along stored text", "times plain decoding",
+  const Arm& reference = study.summary.arms[study.summary.reference];
+  HtmlTable table({"arm", "runs", "tokens a pass", "over prompts",
+                   "minus " + escape(reference.name), "along stored text", "times plain decoding",
                    "tokens/s", "plain, tokens/s", "drafting, % of the time", "prompts"});
   int64_t different = 0, answers = 0, disturbed = 0, all = 0;
   const DecodingSettings* settings = nullptr;
@@ -150,6 +189,7 @@ std::string decoding_section(const Study& study) {
     table.row(
         {look_sample(arm.look) + " " + escape(arm.name), std::to_string(runs.size()),
          cell(runs, 3, [](const DecodingRecord& d) { return d.speculative.tokens_per_pass(); }),
+         over_prompts(runs), &arm == &reference ? "–" : difference(runs, decoded_runs(reference)),
          fixed(estimate(along).mean, 3),
          cell(runs, 2, [](const DecodingRecord& d) { return d.speed_up(); }),
          cell(runs, 1, [](const DecodingRecord& d) { return d.speculative.tokens_per_second(); }),
@@ -180,7 +220,10 @@ std::string decoding_section(const Study& study) {
           counted(settings->tokens, "token") + " an answer, " + counted(settings->batch, "prompt") +
           " at once, " + counted(settings->threads, "thread") +
           ". Means over runs; below them 95 % intervals from " + kFewestSeedsInWords +
-          " runs on. Prompts' own passes are in no number.",
+          " runs on, of differences over runs with the same seeds; over prompts: the interval of "
+          "all runs together from resampling prompts. No claim is made of them. Prompts' own "
+          "passes "
+          "are in no number.",
       "note");
   html += figure(calibration(study), "single");
   html += kinds_table(study);
