@@ -23,13 +23,14 @@ void DrafterProposer::observe(int64_t sequence, std::span<const int32_t> tokens,
                               const at::Tensor& taps) {
   Context& context = contexts_[sequence];
   const int64_t length = context.length + std::ssize(tokens);
-  if (!context.taps.defined() || context.taps.size(0) < length) {
-    const at::Tensor larger = at::empty({2 * length, taps.size(1)}, taps.options());
+  if (!context.rows.defined() || context.rows.size(0) < length) {
+    const at::Tensor larger = at::empty({2 * length, config_.hidden_size}, taps.options());
     if (context.length > 0)
-      larger.narrow(0, 0, context.length).copy_(context.taps.narrow(0, 0, context.length));
-    context.taps = larger;
+      larger.narrow(0, 0, context.length).copy_(context.rows.narrow(0, 0, context.length));
+    context.rows = larger;
   }
-  context.taps.narrow(0, context.length, std::ssize(tokens)).copy_(taps);
+  context.rows.narrow(0, context.length, std::ssize(tokens))
+      .copy_(drafter_.context_rows(weights_, taps));
   context.length = length;
 }
 
@@ -37,14 +38,14 @@ Draft DrafterProposer::propose(int64_t sequence, int32_t anchor, double temperat
                                Random& random) {
   const Context& context = contexts_[sequence];
   BlockBatch batch;
-  batch.context = context.taps.narrow(0, 0, context.length);
+  batch.context = context.rows.narrow(0, 0, context.length);
   batch.sequence_begin = {0, context.length};
   batch.block_sequence = {0};
   batch.block_anchor = {context.length};
   batch.token_ids.assign(config_.block_size, config_.mask_token_id);
   batch.token_ids[0] = anchor;
   batch.block_size = config_.block_size;
-  const at::Tensor hidden = drafter_.forward(weights_, batch);
+  const at::Tensor hidden = drafter_.forward_behind(weights_, batch);
   const at::Tensor logits = at::mm(hidden.narrow(0, 1, longest()), head_.t());  // [B-1, V_d]
 
   Draft draft;

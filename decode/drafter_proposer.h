@@ -32,7 +32,7 @@ class DrafterProposer : public Proposer {
  private:
   // Rows that were observed, with room behind them so that a new one seldom moves the others.
   struct Context {
-    at::Tensor taps;  // [capacity, L_t*H]
+    at::Tensor rows;  // [capacity, H] of Drafter::context_rows()
     int64_t length = 0;
   };
 

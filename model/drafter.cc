@@ -35,8 +35,10 @@ struct Drafter::State {
 
   State(const DrafterConfig& config, const at::Tensor& embedding, const at::Tensor& head,
         const LossConfig& loss);
-  void start(const BlockBatch& batch);
+  void start(const BlockBatch& batch, int64_t context_width);
   void forward(const NamedTensors& parameters, const BlockBatch& batch);
+  // From layers[0].context() on.
+  void forward_layers(const NamedTensors& parameters, const BlockBatch& batch);
   void backward(const NamedTensors& parameters, const BlockBatch& batch,
                 const NamedTensors& gradients);
 
@@ -59,13 +61,12 @@ Drafter::State::State(const DrafterConfig& config, const at::Tensor& embedding,
 }
 
 // Positions, and the shapes of all buffers.
-void Drafter::State::start(const BlockBatch& batch) {
+void Drafter::State::start(const BlockBatch& batch, int64_t context_width) {
   TORCH_CHECK(batch.block_size == config.block_size, "the batch has blocks of ", batch.block_size,
               ", the drafter of ", config.block_size);
   context_rows = batch.sequence_begin.back();
   block_rows = batch.blocks() * batch.block_size;
-  TORCH_CHECK(batch.context.size(0) == context_rows &&
-                  batch.context.size(1) == config.num_taps * config.hidden_size &&
+  TORCH_CHECK(batch.context.size(0) == context_rows && batch.context.size(1) == context_width &&
                   batch.context.scalar_type() == embedding.scalar_type(),
               "the batch's context has another shape or dtype than the drafter needs");
   positions.clear();
@@ -89,10 +90,15 @@ void Drafter::State::start(const BlockBatch& batch) {
 }
 
 void Drafter::State::forward(const NamedTensors& parameters, const BlockBatch& batch) {
-  start(batch);
+  start(batch, config.num_taps * config.hidden_size);
   linear(batch.context, parameters.at("fc.weight"), fc);
+  rms_norm(fc, parameters.at("hidden_norm.weight"), config.rms_norm_eps, layers[0].context(),
+           c_scale);
+  forward_layers(parameters, batch);
+}
+
+void Drafter::State::forward_layers(const NamedTensors& parameters, const BlockBatch& batch) {
   const at::Tensor c = layers[0].context();
-  rms_norm(fc, parameters.at("hidden_norm.weight"), config.rms_norm_eps, c, c_scale);
   const at::Tensor ids =
       at::from_blob(const_cast<int64_t*>(batch.token_ids.data()), {block_rows}, at::kLong)
           .to(embedding.device());
@@ -143,6 +149,22 @@ std::vector<at::Tensor> Drafter::largest_scores() const {
 
 at::Tensor Drafter::forward(const NamedTensors& parameters, const BlockBatch& batch) {
   state_->forward(parameters, batch);
+  return state_->final.clone();
+}
+
+at::Tensor Drafter::context_rows(const NamedTensors& parameters, const at::Tensor& taps) {
+  const DrafterConfig& config = state_->config;
+  at::Tensor fc = at::empty({taps.size(0), config.hidden_size}, state_->options);
+  const at::Tensor c = at::empty_like(fc), scale = at::empty({taps.size(0)}, state_->options);
+  linear(taps, parameters.at("fc.weight"), fc);
+  rms_norm(fc, parameters.at("hidden_norm.weight"), config.rms_norm_eps, c, scale);
+  return c;
+}
+
+at::Tensor Drafter::forward_behind(const NamedTensors& parameters, const BlockBatch& batch) {
+  state_->start(batch, state_->config.hidden_size);
+  state_->layers[0].context().copy_(batch.context);
+  state_->forward_layers(parameters, batch);
   return state_->final.clone();
 }
 

@@ -30,6 +30,12 @@ class Drafter {
   // Final normed hidden states [N*B, H] of all rows. `parameters` as parameter_shapes(config).
   at::Tensor forward(const NamedTensors& parameters, const BlockBatch& batch);
 
+  // What every layer sees of the context: c [T, H] = norm(fc(taps)), taps [T, L_t*H]. Row by row,
+  // so that decoding makes each once.
+  at::Tensor context_rows(const NamedTensors& parameters, const at::Tensor& taps);
+  // forward() of a batch whose `context` holds these rows instead of taps.
+  at::Tensor forward_behind(const NamedTensors& parameters, const BlockBatch& batch);
+
   // The loss and its gradient for every parameter, written into `gradients` (made on first use,
   // reused after). A batch without a label leaves them as they are: has_gradient() is false.
   LossResult loss_and_gradients(const NamedTensors& parameters, const BlockBatch& batch,

@@ -251,6 +251,19 @@ TEST(Drafter, TheRowBeforeAnAnchorDoesReachItsBlock) {
   EXPECT_FALSE(before.slice(0, 3, 6).allclose(after.slice(0, 3, 6)));
 }
 
+TEST(Drafter, RowsOfTheContextThatWereMadeBeforeGiveTheSameStates) {
+  const GoldenDrafter golden;
+  Drafter drafter(golden.config, golden.embedding, golden.head);
+  BlockBatch batch = golden.batch(0);
+  const at::Tensor whole = drafter.forward(golden.parameters, batch);
+  const int64_t rows = batch.context.size(0), first = rows / 2;
+  batch.context =
+      at::cat({drafter.context_rows(golden.parameters, batch.context.narrow(0, 0, first)),
+               drafter.context_rows(golden.parameters, batch.context.slice(0, first))});
+  const at::Tensor behind = drafter.forward_behind(golden.parameters, batch);
+  EXPECT_LT((behind - whole).abs().max().item<double>(), kGolden);  // float64
+}
+
 TEST(Drafter, BlocksDoNotSeeEachOther) {
   const Problem problem = problems()[0].to(at::kFloat);
   Drafter drafter(problem.config, problem.embedding, problem.head);

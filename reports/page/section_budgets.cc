@@ -126,8 +126,9 @@ std::string budgets_section(const Study& study) {
           {look_sample(kind.look) + " " + escape(kind.title), grouped(end.steps),
            grouped(std::llround(end.sequences)) + "<small>" + significant(end.epochs, 2) +
                " epochs</small>",
-           grouped(std::llround(end.tokens)), std::to_string(end.loss.n), cell(end.seconds, 1),
-           cell(end.loss, kLossDecimals), cell(end.length, kLengthDecimals),
+           grouped(std::llround(end.tokens)), std::to_string(end.loss.n),
+           significant(end.seconds.mean, 3), cell(end.loss, kLossDecimals),
+           cell(end.length, kLengthDecimals),
            std::isnan(end.data.ratio)
                ? "–"
                : significant(end.data.ratio, 3) +
