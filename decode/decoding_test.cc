@@ -8,10 +8,12 @@
 
 #include "base/error.h"
 #include "decode/drafter_proposer.h"
+#include "decode/look_up_proposer.h"
 
 namespace draftlab {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
@@ -144,6 +146,26 @@ TEST_F(DecodingTest, ADrafterOfEveryKindOfLayerLeavesGreedyAnswersAsTheyAre) {
       EXPECT_EQ(texts(answers), expected) << layers << ", batch " << batch;
     }
   }
+}
+
+TEST_F(DecodingTest, LookingUpLeavesGreedyAnswersAsTheyAreAndIsRightWhereTheyRepeat) {
+  const auto expected = texts(plain({.max_tokens = 30}));
+  LookUpProposer proposer(7);
+  for (const int64_t batch : {1, 4}) {
+    const auto answers =
+        decoding_.answer(prompts_, proposer, {.max_tokens = 30, .batch = batch}, kGoOn);
+    EXPECT_EQ(texts(answers), expected) << "batch " << batch;
+  }
+  // It sees the prompt, the answer and the anchor, each sequence its own.
+  Random random(1, "unused");
+  proposer.start(2);
+  proposer.observe(0, std::vector<int32_t>{5, 6, 7}, {});
+  proposer.observe(1, std::vector<int32_t>{8, 9}, {});
+  proposer.observe(0, std::vector<int32_t>{1}, {});
+  EXPECT_THAT(proposer.propose(0, 5, 0, random).tokens, ElementsAre(6, 7, 1, 5, 6, 7, 1));
+  EXPECT_THAT(proposer.propose(0, 5, 1, random).tokens, ElementsAre(6, 7, 1, 5, 6, 7, 1))
+      << "proposing is not observing";
+  EXPECT_TRUE(proposer.propose(1, 5, 0, random).tokens.empty());
 }
 
 // A drafter sees what it saw in training: the taps of a store, which are those of a pass over the

@@ -3,12 +3,14 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "base/error.h"
 #include "decode/answer_text.h"
 #include "decode/decoding.h"
 #include "decode/drafter_proposer.h"
+#include "decode/look_up_proposer.h"
 #include "record/run_folder.h"
 #include "store/reader.h"
 #include "target_model/gguf.h"
@@ -41,6 +43,14 @@ std::vector<Prompt> held_out_prompts(const TrainingData& data, StoreReader& stor
     prompts.push_back({record.entry->prompt_id, "", {prompt.begin(), prompt.end()}});
   }
   return prompts;
+}
+
+std::unique_ptr<Proposer> proposer_of(const DecodingSettings& settings, const SegmentConfig& config,
+                                      Checkpoint state, const TrainingData& data) {
+  if (settings.proposer == "look_up")
+    return std::make_unique<LookUpProposer>(config.drafter.block_size - 1);
+  return std::make_unique<DrafterProposer>(config.drafter, std::move(state.weights), data.frozen(),
+                                           data.vocabulary());
 }
 
 void add(const std::vector<DecodedAnswer>& answers, DecodingCost& cost) {
@@ -93,20 +103,19 @@ std::optional<DecodingRecord> decode_with(const SegmentTask& task,
   DecodingRecord record;
   record.settings = settings;
   record.weights_hash = weights_hash(state.weights);
-  record.proposer = "drafter";
+  record.proposer = settings.proposer;
   record.machine = this_machine(config.training);
   record.machine.device = "cpu";
   record.machine.threads = settings.threads;
-  DrafterProposer drafter(config.drafter, std::move(state.weights), data.frozen(),
-                          data.vocabulary());
+  const std::unique_ptr<Proposer> proposer = proposer_of(settings, config, std::move(state), data);
   NoProposer nothing;
   DecodeOptions options{.max_tokens = kWarmUpTokens,
                         .temperature = settings.temperature,
                         .seed = settings.seed,
                         .batch = settings.batch};
   const std::vector<Prompt> first(prompts.begin(), prompts.begin() + 1);
-  for (Proposer* proposer : {static_cast<Proposer*>(&nothing), static_cast<Proposer*>(&drafter)})
-    Decoding(target, manifest.taps).answer(first, *proposer, options, stop);
+  for (Proposer* one : {static_cast<Proposer*>(&nothing), proposer.get()})
+    Decoding(target, manifest.taps).answer(first, *one, options, stop);
 
   options.max_tokens = settings.tokens;
   Decoding alone(target, manifest.taps), with_drafter(target, manifest.taps);
@@ -117,7 +126,7 @@ std::optional<DecodingRecord> decode_with(const SegmentTask& task,
     std::vector<DecodedAnswer> plain, drafted;
     const bool plain_first = begin / settings.batch % 2 == 0;
     if (plain_first) plain = alone.answer(part, nothing, options, stop);
-    drafted = with_drafter.answer(part, drafter, options, stop);
+    drafted = with_drafter.answer(part, *proposer, options, stop);
     if (!plain_first) plain = alone.answer(part, nothing, options, stop);
     if (stop) return std::nullopt;
     add(plain, record.plain);

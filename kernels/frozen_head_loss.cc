@@ -33,12 +33,23 @@ void scale_row(T* row, int64_t n, T factor) {
   for (int64_t i = 0; i < n; ++i) row[i] *= factor;
 }
 
+template <typename T>
+bool any_above(const T* row, T limit) {
+  unsigned any = 0;
+  for (int l = 0; l < kLanes; ++l) any |= row[l] > limit;
+  return any != 0;
+}
+
 // Takes the logits of a chunk into the falling list of the k largest so far; ids rise, so that an
 // equal one goes behind.
 template <typename T>
 void keep_largest(const T* row, int64_t columns, int64_t first, int64_t k, T* values,
                   int64_t* ids) {
   for (int64_t c = 0; c < columns; ++c) {
+    // Most groups have none, and are passed over without a branch for each.
+    while (c % kLanes == 0 && c + kLanes <= columns && !any_above(row + c, values[k - 1]))
+      c += kLanes;
+    if (c >= columns) return;
     if (!(row[c] > values[k - 1])) continue;
     int64_t place = k - 1;
     for (; place > 0 && row[c] > values[place - 1]; --place) {

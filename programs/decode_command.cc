@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 
 constexpr char kHelp[] =
     "usage: draftlab decode DIR [--run RUN]... [--prompts FILE] [--tokens N]\n"
-    "                       [--temperature T] [--seed S] [--batch B] [--threads N] [--json]\n\n"
+    "                       [--temperature T] [--seed S] [--batch B] [--threads N]\n"
+    "                       [--proposer look_up] [--json]\n\n"
     "Decodes prompts with the drafter of a run and without it, in turn: tokens that a pass of the\n"
     "target yields, tokens a second, and the speed-up over plain decoding. A greedy answer is the\n"
     "plain one, token for token; a sampled one has the target's distribution.\n"
@@ -45,6 +46,7 @@ JsonObject json_of(const PlannedRun& run, const DecodingRecord& record) {
   const DecodingCost& cost = record.speculative;
   return {{"run", run.name},
           {"arm", run.arm},
+          {"proposer", record.proposer},
           {"prompts", static_cast<int64_t>(record.prompts.size())},
           {"different", record.different()},
           {"tokens_per_pass", cost.tokens_per_pass()},
@@ -71,6 +73,9 @@ int decode_command(const Words& words) {
   line.option("temperature", "T", "0, the default: greedy");
   line.option("seed", "S", "of the sampling; default: 1");
   line.option("batch", "B", "prompts at once; default: 1");
+  line.option("proposer", "NAME",
+              "drafter, the default, or look_up: drafts what followed the last time in the prompt "
+              "and the answer, without a drafter; its numbers are printed alone");
   line.option("threads", "N", "of the worker; default: all cores");
   line.flag("json", "the numbers as JSON");
   if (!line.parse(words)) return 0;
@@ -94,6 +99,11 @@ int decode_command(const Words& words) {
     if (!fs::exists(settings.file))
       throw Error(settings.file, "is not there; name a file of prompts, one JSON object a line");
   }
+  if (const auto proposer = line.optional_text("proposer")) {
+    settings.proposer = *proposer;
+    if (*proposer != "drafter" && *proposer != "look_up")
+      throw UsageError("--proposer must be drafter or look_up");
+  }
   const FileLock lock(folder.lock());
   const InterruptCounter interrupts;
   JsonArray all;
@@ -101,9 +111,10 @@ int decode_command(const Words& words) {
   for (const PlannedRun* run : chosen(plan, line.texts("run"))) {
     const SegmentFolder segment(folder, run->segments.back());
     fs::path out = segment.decoding();
-    if (!settings.file.empty()) out += ".of_file";
+    const bool kept = settings.file.empty() && settings.proposer == "drafter";
+    if (!kept) out += ".apart";
     const auto record = decode_run(folder, plan, *run, settings, out);
-    if (!settings.file.empty()) fs::remove(out);
+    if (!kept) fs::remove(out);
     if (!record) return 1;
     different |= record->different() > 0;
     if (line.given("json")) {

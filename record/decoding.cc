@@ -92,6 +92,8 @@ DecodingSettings settings_with_file(const Json& value, const std::string& where)
   Fields fields(value, where);
   DecodingSettings settings = read_settings(fields);
   if (fields.has("file")) settings.file = fields.text("file");
+  settings.proposer = fields.text("proposer", settings.proposer);
+  require_one_of(settings.proposer, {"drafter", "look_up"}, fields.where("proposer"));
   fields.finish();
   return settings;
 }
@@ -114,6 +116,7 @@ JsonObject to_json(const DecodingSettings& settings) {
                     {"threads", settings.threads},
                     {"samples", settings.samples}};
   if (!settings.file.empty()) object["file"] = settings.file;
+  if (settings.proposer != "drafter") object["proposer"] = settings.proposer;
   return object;
 }
 

@@ -22,10 +22,13 @@ struct DecodingSettings {
   int64_t batch = 1;       // prompts that go through the target together
   int64_t threads = 0;     // 0: as many as there are cores
   int64_t samples = 10;    // answers that are kept as text
+  // What drafts: "drafter", the run's; "look_up", what followed the last time, as far as the run's
+  // drafter looks, without a drafter (decode/look_up_proposer.h).
+  std::string proposer = "drafter";
   bool operator==(const DecodingSettings&) const = default;
 };
-// "decode" of a sweep file, which names no file of prompts. Unknown keys and values out of range
-// are errors.
+// "decode" of a sweep file, which names no file of prompts and no proposer. Unknown keys and values
+// out of range are errors.
 DecodingSettings parse_decoding_settings(const Json& value, const std::string& where);
 JsonObject to_json(const DecodingSettings& settings);
 
@@ -72,7 +75,7 @@ struct DecodedSample {
 struct DecodingRecord {
   DecodingSettings settings;
   std::string weights_hash;  // of the drafter
-  std::string proposer;      // "drafter"
+  std::string proposer;      // as in the settings
   DecodingCost speculative, plain;
   // Quartiles of the seconds of plain passes; NaN where there were none. They take equal work but
   // for a growing context, so that a wide spread means that something else ran.

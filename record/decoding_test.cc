@@ -24,9 +24,9 @@ class DecodingFileTest : public ::testing::Test {
 
 DecodingRecord example() {
   DecodingRecord record;
-  record.settings = {"p.jsonl", 2, 64, 0.5, 3, 4, 2, 1};
+  record.settings = {"p.jsonl", 2, 64, 0.5, 3, 4, 2, 1, "look_up"};
   record.weights_hash = "abc";
-  record.proposer = "drafter";
+  record.proposer = "look_up";
   record.speculative = {120, 40, 0.5, 1, 2, 0.25};
   record.plain = {120, 120, 0.5, 0, 6, 0.5};
   record.pass_low = 0.05;
@@ -60,6 +60,13 @@ TEST_F(DecodingFileTest, ARequestComesBackAsItWasWritten) {
   write_decoding_request(file_, {example().settings, "/somewhere/else.json"});
   EXPECT_EQ(read_decoding_request(file_).settings, example().settings);
   EXPECT_EQ(read_decoding_request(file_).out, "/somewhere/else.json");
+}
+
+TEST_F(DecodingFileTest, ARequestForAnUnknownProposerIsAnError) {
+  DecodingSettings settings;
+  settings.proposer = "oracle";
+  write_decoding_request(file_, {settings, "/somewhere/else.json"});
+  EXPECT_THAT([&] { read_decoding_request(file_); }, ThrowsMessage<Error>(HasSubstr("proposer")));
 }
 
 TEST_F(DecodingFileTest, NumbersFollowFromCounts) {

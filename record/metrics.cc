@@ -1,5 +1,6 @@
 #include "record/metrics.h"
 
+#include <cmath>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -105,6 +106,7 @@ JsonObject to_json(const EvaluationRow& row) {
     object["top_8_recall"] = to_array(row.top_8_recall);
     object["top_8_length"] = row.top_8_length;
   }
+  if (!row.tree_lengths.empty()) object["tree_lengths"] = to_array(row.tree_lengths);
   return object;
 }
 
@@ -132,6 +134,14 @@ EvaluationRow evaluation_row(Fields& fields) {
     row.top_8_recall = numbers(fields, "top_8_recall");
     row.top_8_length = fields.number("top_8_length");
   }
+  if (fields.has("tree_lengths")) {
+    row.tree_lengths = numbers(fields, "tree_lengths");
+    if (row.tree_lengths.size() != tree_budgets().size()) {
+      throw Error(fields.where("tree_lengths"),
+                  "must have " + std::to_string(tree_budgets().size()) + " numbers, has " +
+                      std::to_string(row.tree_lengths.size()));
+    }
+  }
   row.prompt_blocks = integers_if_any(fields, "prompt_blocks");
   row.prompt_matches = integers_if_any(fields, "prompt_matches");
   row.data_hash = fields.text("data_hash", "");
@@ -155,6 +165,11 @@ int64_t add_row(const Json& value, const std::string& where, Metrics& metrics) {
 }
 
 }  // namespace
+
+const std::vector<int64_t>& tree_budgets() {
+  static const std::vector<int64_t> budgets = {8, 16, 32, 64};
+  return budgets;
+}
 
 std::string tensor_kind(const std::string& tensor) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -206,6 +221,10 @@ void write_baselines(const std::filesystem::path& file, const Baselines& baselin
                     {"prompts", baselines.prompts},
                     {"initial_weights_hash", baselines.initial_weights_hash},
                     {"duplicates", baselines.duplicates}};
+  if (!std::isnan(baselines.look_up_acceptance_length)) {
+    object["look_up_acceptance_length"] = baselines.look_up_acceptance_length;
+    object["look_up_acceptance_length_argmax"] = baselines.look_up_acceptance_length_argmax;
+  }
   if (!baselines.near_copies.empty())
     object["near_copies"] = JsonArray(baselines.near_copies.begin(), baselines.near_copies.end());
   replace_file(file, pretty(object));
@@ -217,6 +236,9 @@ Baselines read_baselines(const std::filesystem::path& file) {
   Baselines baselines;
   baselines.bigram_acceptance_length = fields.number("bigram_acceptance_length");
   baselines.bigram_acceptance_length_argmax = fields.number("bigram_acceptance_length_argmax");
+  baselines.look_up_acceptance_length = fields.number("look_up_acceptance_length", NAN);
+  baselines.look_up_acceptance_length_argmax =
+      fields.number("look_up_acceptance_length_argmax", NAN);
   baselines.blocks = fields.integer("blocks");
   baselines.prompts = fields.integer("prompts");
   baselines.initial_weights_hash = fields.text("initial_weights_hash", "");

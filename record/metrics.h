@@ -54,6 +54,9 @@ struct EvaluationRow {
   // older versions.
   std::vector<double> top_2_recall = {}, top_4_recall = {}, top_8_recall = {};
   double top_8_length = NAN;
+  // Acceptance length of the likeliest tree of so many nodes in these lists (data labels), by
+  // tree_budgets(): what one pass of the target over a tree would yield. Empty in older folders.
+  std::vector<double> tree_lengths = {};
   // For each prompt its evaluated blocks and the sum of their leading matches (data labels), by
   // rising record: what an interval over prompts is made of. Only at the last step, else empty.
   std::vector<int64_t> prompt_blocks, prompt_matches;
@@ -61,6 +64,9 @@ struct EvaluationRow {
   // same data; "" in folders of older versions.
   std::string data_hash;
 };
+
+// Nodes of the trees that an evaluation tries, rising: 8, 16, 32, 64.
+const std::vector<int64_t>& tree_budgets();
 
 // What the update of one evaluated step did to the weights of one kind of tensor, all layers
 // together. X is what the rule orthogonalized and O what came out, of the kind's first matrix.
@@ -111,10 +117,13 @@ class MetricsLog {
   std::string buffer_;
 };
 
-// Acceptance of the bigram chain, on the same blocks as the evaluation (baselines.json).
+// Acceptance of what drafts without a drafter, the bigram chain and looking up what followed the
+// last time, on the same blocks as the evaluation (baselines.json).
 struct Baselines {
   double bigram_acceptance_length = 0;         // data labels
   double bigram_acceptance_length_argmax = 0;  // the target's greedy tokens
+  // NaN in folders of older versions.
+  double look_up_acceptance_length = NAN, look_up_acceptance_length_argmax = NAN;
   int64_t blocks = 0, prompts = 0;
   std::string initial_weights_hash;  // of the weights that the run starts from
   int64_t duplicates = -1;           // held-out sequences whose tokens are also those of a training

@@ -188,7 +188,12 @@ bool read(Parts parts, EvaluationRow& row) {
         .then(",\"top_8_recall\":")
         .numbers(row.top_8_recall);
   }
-  return parts.then(",\"train_seconds\":").number(row.train_seconds).then("}").ends();
+  parts.then(",\"train_seconds\":").number(row.train_seconds);
+  if (parts.continues(",\"tree_lengths\":")) {
+    parts.then(",\"tree_lengths\":").numbers(row.tree_lengths);
+    if (row.tree_lengths.size() != tree_budgets().size()) return false;
+  }
+  return parts.then("}").ends();
 }
 
 template <typename Row>

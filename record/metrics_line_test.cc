@@ -57,6 +57,7 @@ class MetricsLine : public ::testing::Test {
         row.top_8_recall = {number(), number(), number()};
         row.top_8_length = number();
       }
+      if (random.below(2) == 1) row.tree_lengths = {number(), number(), number(), number()};
       row.acceptance_length = number();
       row.train_seconds = number();
       row.data_hash = "0123456789abcdef";
@@ -93,8 +94,9 @@ std::string printed(const Metrics& metrics) {
     add(row.step, row.tokens, row.train_seconds, row.loss, row.blocks, row.prompts,
         row.acceptance_length, row.acceptance_length_argmax, row.acceptance_length_per_prompt,
         row.expected_acceptance_length, row.top_8_length);
-    for (const auto* values : {&row.slot_accuracy, &row.prefix_share, &row.expected_acceptance,
-                               &row.top_2_recall, &row.top_4_recall, &row.top_8_recall}) {
+    for (const auto* values :
+         {&row.slot_accuracy, &row.prefix_share, &row.expected_acceptance, &row.top_2_recall,
+          &row.top_4_recall, &row.top_8_recall, &row.tree_lengths}) {
       text += "[ ";
       for (const double value : *values) add(value);
     }

@@ -131,6 +131,7 @@ TEST_F(MetricsFile, EveryFieldOfEveryRowReadsBack) {
                                                           .top_2_recall = {0},
                                                           .top_4_recall = {0, 0},
                                                           .top_8_recall = {0, 0, 0},
+                                                          .tree_lengths = {0, 0, 0, 0},
                                                           .prompt_blocks = {0, 0},
                                                           .prompt_matches = {0}});
   {
@@ -168,6 +169,23 @@ TEST_F(MetricsFile, EveryFieldOfTheBaselinesReadsBack) {
   baselines.near_copies = {1, 0};
   write_baselines(file_, baselines);
   EXPECT_EQ(field_texts(read_baselines(file_)), field_texts(baselines));
+}
+
+TEST_F(MetricsFile, BaselinesOfAnOlderVersionReadBackWithoutWhatTheyDoNotKnow) {
+  write_baselines(file_, {.bigram_acceptance_length = 1.25});
+  EXPECT_THAT(read_file(file_), ::testing::Not(::testing::HasSubstr("look_up")));
+  EXPECT_TRUE(std::isnan(read_baselines(file_).look_up_acceptance_length));
+}
+
+TEST_F(MetricsFile, TreeLengthsOfOtherBudgetsAreAnError) {
+  {
+    MetricsLog log(file_, 0);
+    log.add(EvaluationRow{.split = "tuning", .tree_lengths = {1.5, 1.75}});
+    log.flush();
+  }
+  EXPECT_THAT([&] { read_metrics(file_); },
+              ::testing::ThrowsMessage<Error>(
+                  ::testing::HasSubstr("line 1: tree_lengths: must have 4 numbers, has 2")));
 }
 
 TEST_F(MetricsFile, ANearCopyThatIsNoFlagIsAnError) {

@@ -31,7 +31,8 @@ class DecodeCommandTest : public SmokeTest {
 
 TEST_F(DecodeCommandTest, ASweepThatAsksForItDecodesBehindItsLastRunAndChangesNoTraining) {
   const std::string out = path("out"), without = path("without");
-  const std::string sweep = small_sweep("d.json", R"({"prompts": 5, "tokens": 16, "batch": 2, "threads": 1})");
+  const std::string sweep =
+      small_sweep("d.json", R"({"prompts": 5, "tokens": 16, "batch": 2, "threads": 1})");
   const Finished run = draftlab({"run", sweep, "--out", out, "--store", store()});
   ASSERT_EQ(run.status, 0) << run.output;
   EXPECT_THAT(run.output, AllOf(HasSubstr("decoding AdamW"), HasSubstr("5 answers as without it")));
@@ -83,6 +84,13 @@ TEST_F(DecodeCommandTest, TriesADrafterOnPromptsOfAFileAndSaysWhatIsWrongWithOth
   EXPECT_FALSE(fs::exists(segment_of(out, 1).decoding())) << "other prompts are not in the report";
   EXPECT_EQ(decode({"--prompts", prompts, "--temperature", "0.7", "--seed", "3"}).status, 0);
 
+  const Finished looked_up = decode({"--tokens", "12", "--proposer", "look_up", "--json"});
+  ASSERT_EQ(looked_up.status, 0) << looked_up.output;
+  const Json found = parse_json(looked_up.output, "decode");
+  EXPECT_EQ(found.at(0).at("proposer").as_string(), "look_up");
+  EXPECT_EQ(found.at(0).at("different").as_int64(), 0);
+  EXPECT_FALSE(fs::exists(segment_of(out, 1).decoding())) << "the report is about drafters";
+
   const auto fails = [&](const std::vector<std::string>& more, int status, const char* text) {
     const Finished finished = decode(more);
     EXPECT_EQ(finished.status, status) << finished.output;
@@ -98,6 +106,7 @@ TEST_F(DecodeCommandTest, TriesADrafterOnPromptsOfAFileAndSaysWhatIsWrongWithOth
   replace_file(prompts, R"({"id": "a-1", "token_ids": [1]})");
   fails({"--prompts", prompts, "--tokens", "5000"}, 1, "the target's context ends at 4096");
   fails({"--temperature", "-1"}, 2, "--temperature must be between 0 and 100");
+  fails({"--proposer", "oracle"}, 2, "--proposer must be drafter or look_up");
   fails({"--run", "Nobody"}, 1, "Nobody");
   // A drafter whose training was taken away, and one for a target that is another one by now.
   fs::remove_all(segment_of(out, 1).checkpoints());

@@ -198,6 +198,8 @@ TEST_F(SweepTest, EveryLossTrainsAndIsMeasuredAlike) {
     EXPECT_THAT(row.expected_acceptance, SizeIs(3));
     EXPECT_THAT(row.top_8_recall, SizeIs(3));
     EXPECT_GE(row.top_8_length, row.acceptance_length);
+    EXPECT_THAT(row.tree_lengths, SizeIs(4));
+    EXPECT_LE(row.tree_lengths.back(), row.top_8_length);
     first.insert(number_text(row.loss) + " " + number_text(row.expected_acceptance_length));
   }
   EXPECT_EQ(trained.size(), loss_kinds().size()) << "each loss is an arm";

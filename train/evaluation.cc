@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "model/acceptance.h"
+#include "model/draft_tree.h"
 #include "model/top_recall.h"
 
 namespace draftlab {
@@ -24,6 +25,7 @@ EvaluationRow evaluate_drafter(Drafter& drafter, const NamedTensors& weights, Tr
   AcceptanceCounter against_data(block_size), against_argmax(block_size);
   ExpectedAcceptanceCounter expected(block_size);
   TopRecallCounter recall(block_size, kTop);
+  TreeLengthCounter trees(block_size, kTop, tree_budgets());
   const bool sampled = data.keeps_target_distributions();
   at::Tensor whole_head;  // of the target
   double numerator = 0, denominator = 0;
@@ -48,6 +50,7 @@ EvaluationRow evaluate_drafter(Drafter& drafter, const NamedTensors& weights, Tr
     against_data.add(ids, labels(LabelSource::kData), prompts);
     against_argmax.add(ids, labels(LabelSource::kArgmax), prompts);
     recall.add(top.ids, labels(LabelSource::kData));
+    trees.add(top.ids, top.log_probabilities, labels(LabelSource::kData));
   }
   const Acceptance acceptance = against_data.result();
   EvaluationRow row;
@@ -67,6 +70,7 @@ EvaluationRow evaluate_drafter(Drafter& drafter, const NamedTensors& weights, Tr
   row.top_4_recall = recall.share(4);
   row.top_8_recall = recall.share(8);
   row.top_8_length = recall.length();
+  row.tree_lengths = trees.lengths();
   row.prompt_blocks = acceptance.prompt_blocks;
   row.prompt_matches = acceptance.prompt_matches;
   return row;

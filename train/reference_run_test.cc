@@ -87,7 +87,7 @@ class PlainTraining {
     }
     Baselines baselines;
     baselines.duplicates = 0;
-    int64_t data = 0, argmax = 0;
+    int64_t data = 0, argmax = 0, found_data = 0, found_argmax = 0;
     for (const int64_t index : held_out_) {
       const StoreRecord record = reader_.record(index);
       baselines.duplicates += texts.contains({record.token_ids.begin(), record.token_ids.end()});
@@ -106,10 +106,29 @@ class PlainTraining {
         }
         data += leading(drafts, record.token_ids.subspan(anchor));
         argmax += leading(drafts, record.target_argmax.subspan(anchor - 1));
+        // What followed where the longest end of the text up to the anchor was the last time.
+        int64_t longest = 0, from = -1;
+        for (int64_t end = 0; end < anchor; ++end) {
+          int64_t length = 0;
+          while (length <= end &&
+                 record.token_ids[end - length] == record.token_ids[anchor - length])
+            ++length;
+          if (length > 0 && length >= longest) longest = length, from = end + 1;
+        }
+        std::vector<int64_t> text(record.token_ids.begin(), record.token_ids.begin() + anchor + 1);
+        for (int64_t k = 1; k < config_.drafter.block_size; ++k) {
+          drafts[k] = from < 0 ? -1 : text[from + k - 1];
+          text.push_back(drafts[k]);
+        }
+        found_data += leading(drafts, record.token_ids.subspan(anchor));
+        found_argmax += leading(drafts, record.target_argmax.subspan(anchor - 1));
       }
     }
     baselines.bigram_acceptance_length = 1 + static_cast<double>(data) / baselines.blocks;
     baselines.bigram_acceptance_length_argmax = 1 + static_cast<double>(argmax) / baselines.blocks;
+    baselines.look_up_acceptance_length = 1 + static_cast<double>(found_data) / baselines.blocks;
+    baselines.look_up_acceptance_length_argmax =
+        1 + static_cast<double>(found_argmax) / baselines.blocks;
     return baselines;
   }
 
@@ -155,6 +174,33 @@ class PlainTraining {
     int64_t right = 0;
     for (size_t k = 1; k < drafts.size() && drafts[k] == labels[k]; ++k) ++right;
     return right;
+  }
+
+  // All that one block could draft of its lists, as draft-vocabulary ids slot by slot: every
+  // combination of every length, the likeliest first.
+  static std::vector<std::vector<int64_t>> likeliest_paths(const TopTokens& top, int64_t block,
+                                                           int64_t size) {
+    struct Path {
+      std::vector<int64_t> ids;
+      double log_probability = 0;
+    };
+    std::vector<Path> paths = {{}};
+    for (size_t i = 0; i < paths.size(); ++i) {
+      const int64_t slot = std::ssize(paths[i].ids) + 1;
+      for (int64_t place = 0; place < top.k && slot < size; ++place) {
+        const int64_t at = (block * size + slot) * top.k + place;
+        if (top.ids[at] < 0) continue;
+        Path longer = paths[i];
+        longer.ids.push_back(top.ids[at]);
+        longer.log_probability += top.log_probabilities[at];
+        paths.push_back(std::move(longer));
+      }
+    }
+    std::ranges::stable_sort(paths, std::greater(), &Path::log_probability);
+    std::vector<std::vector<int64_t>> sorted;
+    for (Path& path : paths)
+      if (!path.ids.empty()) sorted.push_back(std::move(path.ids));
+    return sorted;
   }
 
   BlockBatch batch_of(const std::vector<std::pair<StoreRecord, std::vector<int64_t>>>& sequences) {
@@ -293,6 +339,7 @@ class PlainTraining {
     row.prefix_share.resize(size - 1);
     for (auto* recall : {&row.top_2_recall, &row.top_4_recall, &row.top_8_recall})
       recall->resize(size - 1);
+    row.tree_lengths.resize(tree_budgets().size());
     std::map<int64_t, std::pair<int64_t, int64_t>> prompts;  // blocks, matches
     double numerator = 0, denominator = 0;
     int64_t matches = 0, matches_argmax = 0, matches_within = 0;
@@ -329,6 +376,19 @@ class PlainTraining {
           within += within == k - 1 && place < 8;
         }
         matches_within += within;
+        const std::vector<std::vector<int64_t>> nodes = likeliest_paths(top, block - 1, size);
+        for (size_t b = 0; b < tree_budgets().size(); ++b) {
+          int64_t longest = 0;
+          for (int64_t i = 0; i < std::min(tree_budgets()[b], std::ssize(nodes)); ++i) {
+            bool right = true;
+            for (size_t slot = 0; slot < nodes[i].size(); ++slot) {
+              right &= *std::next(kept_.begin(), nodes[i][slot]) ==
+                       record.token_ids[anchor + 1 + static_cast<int64_t>(slot)];
+            }
+            if (right) longest = std::max(longest, std::ssize(nodes[i]));
+          }
+          row.tree_lengths[b] += static_cast<double>(longest);
+        }
         matches += right;
         matches_argmax += leading(drafts, record.target_argmax.subspan(anchor - 1));
         prompts[index].first += 1;
@@ -341,6 +401,7 @@ class PlainTraining {
     for (double& share : row.prefix_share) share /= static_cast<double>(row.blocks);
     for (auto* recall : {&row.top_2_recall, &row.top_4_recall, &row.top_8_recall})
       for (double& share : *recall) share /= static_cast<double>(row.blocks);
+    for (double& length : row.tree_lengths) length = 1 + length / static_cast<double>(row.blocks);
     row.top_8_length = 1 + static_cast<double>(matches_within) / row.blocks;
     row.acceptance_length = 1 + static_cast<double>(matches) / row.blocks;
     row.acceptance_length_argmax = 1 + static_cast<double>(matches_argmax) / row.blocks;
@@ -492,6 +553,9 @@ TEST_P(ReferenceRun, EveryLoggedColumnAgreesAcrossEpochsASwitchAndARestart) {
   EXPECT_EQ(written.duplicates, counted.duplicates);
   EXPECT_NEAR(written.bigram_acceptance_length, counted.bigram_acceptance_length, 1e-12);
   EXPECT_NEAR(written.bigram_acceptance_length_argmax, counted.bigram_acceptance_length_argmax,
+              1e-12);
+  EXPECT_NEAR(written.look_up_acceptance_length, counted.look_up_acceptance_length, 1e-12);
+  EXPECT_NEAR(written.look_up_acceptance_length_argmax, counted.look_up_acceptance_length_argmax,
               1e-12);
 }
 

@@ -10,6 +10,7 @@
 #include "model/acceptance.h"
 #include "model/anchors.h"
 #include "model/bigram.h"
+#include "model/look_up.h"
 #include "train/near_copies.h"
 #include "train/planned_split.h"
 #include "train/prompt_words.h"
@@ -141,17 +142,18 @@ Baselines TrainingData::baselines() {
   const BigramChain chain(training, config_.drafter.vocab_size);
   const auto sequences = evaluation_sequences(split_.held_out);
   const int64_t block_size = config_.drafter.block_size;
-  const std::vector<int64_t> drafts = chain.draft(sequences, block_size);
+  const std::vector<int64_t> bigram = chain.draft(sequences, block_size);
+  const std::vector<int64_t> looked_up = look_up_drafts(sequences, block_size);
   std::vector<int64_t> prompts;
   for (size_t i = 0; i < sequences.size(); ++i)
     prompts.insert(prompts.end(), sequences[i].anchors.size(), i);
-  const auto acceptance = [&](LabelSource source) {
+  const auto acceptance = [&](const std::vector<int64_t>& drafts, LabelSource source) {
     AcceptanceCounter counter(block_size);
     const auto whole = DraftVocabulary::whole(config_.drafter.vocab_size);
     counter.add(drafts, block_labels(sequences, block_size, source, whole), prompts);
     return counter.result();
   };
-  const Acceptance data = acceptance(LabelSource::kData);
+  const Acceptance data = acceptance(bigram, LabelSource::kData);
   std::set<std::string> seen;
   for (const StoreRecord& record : training) seen.insert(tokens_hash(record));
   const auto duplicates =
@@ -165,13 +167,17 @@ Baselines TrainingData::baselines() {
   const auto evaluated = words.begin() + static_cast<ptrdiff_t>(training.size());
   const std::vector<WordSet> held_out(evaluated, words.end());
   words.erase(evaluated, words.end());
-  return {.bigram_acceptance_length = data.acceptance_length,
-          .bigram_acceptance_length_argmax = acceptance(LabelSource::kArgmax).acceptance_length,
-          .blocks = data.blocks,
-          .prompts = data.prompts,
-          .initial_weights_hash = {},
-          .duplicates = duplicates,
-          .near_copies = near_copies(words, held_out)};
+  return {
+      .bigram_acceptance_length = data.acceptance_length,
+      .bigram_acceptance_length_argmax = acceptance(bigram, LabelSource::kArgmax).acceptance_length,
+      .look_up_acceptance_length = acceptance(looked_up, LabelSource::kData).acceptance_length,
+      .look_up_acceptance_length_argmax =
+          acceptance(looked_up, LabelSource::kArgmax).acceptance_length,
+      .blocks = data.blocks,
+      .prompts = data.prompts,
+      .initial_weights_hash = {},
+      .duplicates = duplicates,
+      .near_copies = near_copies(words, held_out)};
 }
 
 }  // namespace draftlab

@@ -26,7 +26,7 @@ bool same_numbers(const EvaluationRow& a, const EvaluationRow& b) {
          same(a.expected_acceptance_length, b.expected_acceptance_length) &&
          a.top_2_recall == b.top_2_recall && a.top_4_recall == b.top_4_recall &&
          a.top_8_recall == b.top_8_recall && same(a.top_8_length, b.top_8_length) &&
-         same_prompts(a, b) && a.data_hash == b.data_hash;
+         a.tree_lengths == b.tree_lengths && same_prompts(a, b) && a.data_hash == b.data_hash;
 }
 
 // How a resumed run differs from the uninterrupted one; "": in nothing.

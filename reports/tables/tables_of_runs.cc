@@ -215,6 +215,12 @@ std::string evaluations_csv(const std::vector<Result>& results) {
       return e.held_out->top_8_length;
     });
   }
+  if (any_has(&Row::tree_lengths)) {
+    for (size_t b = 0; b < tree_budgets().size(); ++b) {
+      columns.push_back(
+          of_slot("tree_" + std::to_string(tree_budgets()[b]) + "_length", &Row::tree_lengths, b));
+    }
+  }
   // Only where some store keeps what it takes to know them.
   if (any_has(&Row::expected_acceptance)) {
     columns.emplace_back("expected_acceptance_length",

@@ -126,7 +126,7 @@ TEST(EvaluationsCsv, HasOneColumnForEachSlotOfTheLargestBlock) {
   EXPECT_THAT(text, HasSubstr("large,0,0,0.5,12,1.25,1.5,0.5,0.25,0.125,0.5,0.25,0.125,"));
 }
 
-TEST(EvaluationsCsv, HasTheRecallOfTheMostLikelyTokensWhereSomeRunKnowsIt) {
+TEST(EvaluationsCsv, HasRecallAndTreesWhereSomeRunKnowsThem) {
   Result older = run_named("older"), newer = run_named("newer");
   older.held_out = {row_at(0, 12)};
   EXPECT_THAT(evaluations_csv({older}), Not(HasSubstr("top_")));
@@ -135,12 +135,15 @@ TEST(EvaluationsCsv, HasTheRecallOfTheMostLikelyTokensWhereSomeRunKnowsIt) {
   newer.held_out[0].top_4_recall = {0.375, 0.3125};
   newer.held_out[0].top_8_recall = {0.5, 0.4375};
   newer.held_out[0].top_8_length = 1.75;
+  newer.held_out[0].tree_lengths = {1.375, 1.4375, 1.5625, 1.625};
   const std::string text = evaluations_csv({older, newer});
-  EXPECT_THAT(text, HasSubstr(",slot_1_top_2_recall,slot_2_top_2_recall,slot_1_top_4_recall,"
-                              "slot_2_top_4_recall,slot_1_top_8_recall,slot_2_top_8_recall,"
-                              "top_8_length,"));
-  EXPECT_THAT(text, HasSubstr(",0.25,0.125,0.375,0.3125,0.5,0.4375,1.75,"));
-  EXPECT_THAT(text, HasSubstr("older,0,0,0.5,12,1.25,1.5,0.2,0.1,0.2,0.05,,,,,,,,"));
+  EXPECT_THAT(
+      text, HasSubstr(",slot_1_top_2_recall,slot_2_top_2_recall,slot_1_top_4_recall,"
+                      "slot_2_top_4_recall,slot_1_top_8_recall,slot_2_top_8_recall,"
+                      "top_8_length,tree_8_length,tree_16_length,tree_32_length,tree_64_length,"));
+  EXPECT_THAT(text,
+              HasSubstr(",0.25,0.125,0.375,0.3125,0.5,0.4375,1.75,1.375,1.4375,1.5625,1.625,"));
+  EXPECT_THAT(text, HasSubstr("older,0,0,0.5,12,1.25,1.5,0.2,0.1,0.2,0.05,,,,,,,,,,,,"));
 }
 
 // A table read back: each row by the names of its columns.
