@@ -14,6 +14,8 @@
 #include "record/outcome.h"
 #include "record/plan.h"
 #include "record/timing.h"
+#include "reports/tables/study_record.h"
+#include "reports/text/csv_table.h"
 #include "runner/planner.h"
 #include "runner/sweep.h"
 #include "store/manifest.h"
@@ -86,6 +88,18 @@ void read_an_outcome(std::string_view bytes) { read_outcome(written(bytes), "012
 void read_provenance(std::string_view bytes) { contributing(read_lives(written(bytes))); }
 void read_times(std::string_view bytes) { read_timing(written(bytes)); }
 
+void read_a_table(std::string_view bytes) {
+  const CsvTable table(bytes, "table.csv");
+  for (size_t row = 0; row < table.rows(); ++row) {
+    for (const std::string& column : table.columns()) table.at(row, column).number_if_any();
+  }
+}
+
+void read_an_exported_study(std::string_view bytes) {
+  const Study study = read_study_record(parse_json(bytes, "study.json"), "study.json");
+  read_study_record(parse_json(study_record(study), "again"), "again");
+}
+
 void read_safetensors(std::string_view bytes) {
   const SafetensorsFile file(written(bytes));
   safetensors_bytes(file.tensors(), file.metadata());
@@ -146,6 +160,8 @@ const std::vector<FuzzTarget>& fuzz_targets() {
       {"outcome", read_an_outcome},
       {"provenance", read_provenance},
       {"timing", read_times},
+      {"table", read_a_table},
+      {"study", read_an_exported_study},
       {"safetensors", read_safetensors},
       {"gguf", read_gguf},
       {"tokenizer", read_a_tokenizer},

@@ -5,9 +5,9 @@
 #include "base/terminal_text.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
-#include "reports/checks/checked_study.h"
 #include "reports/decision/decision.h"
 #include "reports/pipeline/pipeline_findings.h"
+#include "reports/tables/exported_study.h"
 
 namespace draftlab {
 namespace {
@@ -22,7 +22,8 @@ constexpr char kHelp[] =
     "switching now,\n"
     "and staying. Writes decision.html and decision.json beside the report. docs/decide.md "
     "explains\n"
-    "CONTEXT.json and the rules.\n\n"
+    "CONTEXT.json and the rules. A DIR may also be the tables of a report, without the runs "
+    "(docs/csv.md).\n\n"
     "  draftlab decide runs/switch_study --context sweeps/decide_story.json\n"
     "  draftlab decide runs/switch_study runs/budgets --context story.json --out decisions/story\n";
 
@@ -84,14 +85,16 @@ int decide_command(const Words& words) {
   const std::vector<DecisionContext> readings = parse_decision_readings(read_json(*file), *file);
   const DecisionContext& context = readings.front();
   std::vector<Study> studies;
-  for (const std::string& name : names) studies.push_back(checked_study(RunFolder(name)));
+  for (const std::string& name : names) studies.push_back(result_or_exported_study(name));
   const Decision decision = decide(studies, context);
   std::vector<Reading> others;
   for (size_t i = 1; i < readings.size(); ++i)
     others.push_back({readings[i], decide(studies, readings[i])});
   const Json json = decision_json(decision, context, others);
-  const std::filesystem::path place =
-      out ? std::filesystem::path(*out) : RunFolder(names[0]).report();
+  const std::filesystem::path place = out ? std::filesystem::path(*out)
+                                      : holds_exported_study(names[0])
+                                          ? std::filesystem::path(names[0])
+                                          : RunFolder(names[0]).report();
   make_folder(place);
   replace_file(place / "decision.json", pretty(json));
   replace_file(place / "decision.html", decision_page(decision, context, others, names));

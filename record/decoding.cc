@@ -146,7 +146,7 @@ DecodingRequest read_decoding_request(const std::filesystem::path& file) {
   return request;
 }
 
-void write_decoding(const std::filesystem::path& file, const DecodingRecord& record) {
+JsonObject to_json(const DecodingRecord& record) {
   JsonArray prompts, samples;
   for (const DecodedPrompt& prompt : record.prompts) {
     JsonObject object{{"id", prompt.id}, {"tokens", prompt.tokens}, {"passes", prompt.passes}};
@@ -159,24 +159,20 @@ void write_decoding(const std::filesystem::path& file, const DecodingRecord& rec
       pieces.push_back(JsonObject{{"text", piece.text}, {"drafted", piece.drafted}});
     samples.push_back(JsonObject{{"id", sample.id}, {"pieces", std::move(pieces)}});
   }
-  replace_file(file,
-               pretty(JsonObject{{"schema", kSchema},
-                                 {"settings", to_json(record.settings)},
-                                 {"weights_hash", record.weights_hash},
-                                 {"proposer", record.proposer},
-                                 {"speculative", to_json(record.speculative)},
-                                 {"plain", to_json(record.plain)},
-                                 {"plain_pass_seconds",
-                                  JsonArray{record.pass_low, record.pass_median, record.pass_high}},
-                                 {"prompts", std::move(prompts)},
-                                 {"samples", std::move(samples)},
-                                 {"machine", to_json(record.machine)}}));
+  return {{"schema", kSchema},
+          {"settings", to_json(record.settings)},
+          {"weights_hash", record.weights_hash},
+          {"proposer", record.proposer},
+          {"speculative", to_json(record.speculative)},
+          {"plain", to_json(record.plain)},
+          {"plain_pass_seconds", JsonArray{record.pass_low, record.pass_median, record.pass_high}},
+          {"prompts", std::move(prompts)},
+          {"samples", std::move(samples)},
+          {"machine", to_json(record.machine)}};
 }
 
-std::optional<DecodingRecord> read_decoding(const std::filesystem::path& file) {
-  if (!std::filesystem::exists(file)) return std::nullopt;
-  const Json value = read_json(file);
-  Fields fields(value, file.string());
+DecodingRecord decoding_from_json(const Json& value, const std::string& where) {
+  Fields fields(value, where);
   require_schema(fields.integer("schema"), kSchema, fields.where("schema"));
   DecodingRecord record;
   record.settings = settings_with_file(fields.any("settings"), fields.where("settings"));
@@ -204,6 +200,15 @@ std::optional<DecodingRecord> read_decoding(const std::filesystem::path& file) {
   machine.finish();
   fields.finish();
   return record;
+}
+
+void write_decoding(const std::filesystem::path& file, const DecodingRecord& record) {
+  replace_file(file, pretty(to_json(record)));
+}
+
+std::optional<DecodingRecord> read_decoding(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  return decoding_from_json(read_json(file), file.string());
 }
 
 }  // namespace draftlab

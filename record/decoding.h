@@ -91,6 +91,10 @@ struct DecodingRecord {
   bool is_disturbed() const { return pass_high - pass_low > 0.2 * pass_median; }
 };
 
+JsonObject to_json(const DecodingRecord& record);
+// Throws Error naming the key where the object is broken.
+DecodingRecord decoding_from_json(const Json& value, const std::string& where);
+
 void write_decoding(const std::filesystem::path& file, const DecodingRecord& record);
 // Nothing if the file is not there. Throws Error naming the file if it is broken.
 std::optional<DecodingRecord> read_decoding(const std::filesystem::path& file);

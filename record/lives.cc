@@ -12,6 +12,8 @@ namespace {
 
 constexpr int64_t kSchema = 2;  // 1: one flat object, without a schema
 
+}  // namespace
+
 JsonObject to_json(const Life& life) {
   JsonObject object{{"host", life.host}, {"first_step", life.first_step}};
   const JsonObject machine = to_json(life.machine);
@@ -36,8 +38,6 @@ Life life_from_json(const Json& value, const std::string& where) {
   }
   return life;
 }
-
-}  // namespace
 
 JsonObject this_build() {
   return {{"draftlab_version", build_version()},

@@ -21,6 +21,10 @@ struct Life {
   bool operator==(const Life&) const = default;
 };
 
+JsonObject to_json(const Life& life);
+// Also of an object as older versions wrote it. Throws Error naming the key.
+Life life_from_json(const Json& value, const std::string& where);
+
 // How the running program was built, without the libraries that only a worker knows: "commit" etc.
 JsonObject this_build();
 // True if `life` was lived by the running program, as far as this_build() tells.

@@ -214,7 +214,7 @@ void MetricsLog::add(const EvaluationRow& row) { buffer_ += canonical(to_json(ro
 
 void MetricsLog::flush() { log_.append(std::exchange(buffer_, {})); }
 
-void write_baselines(const std::filesystem::path& file, const Baselines& baselines) {
+JsonObject to_json(const Baselines& baselines) {
   JsonObject object{{"bigram_acceptance_length", baselines.bigram_acceptance_length},
                     {"bigram_acceptance_length_argmax", baselines.bigram_acceptance_length_argmax},
                     {"blocks", baselines.blocks},
@@ -227,12 +227,11 @@ void write_baselines(const std::filesystem::path& file, const Baselines& baselin
   }
   if (!baselines.near_copies.empty())
     object["near_copies"] = JsonArray(baselines.near_copies.begin(), baselines.near_copies.end());
-  replace_file(file, pretty(object));
+  return object;
 }
 
-Baselines read_baselines(const std::filesystem::path& file) {
-  const Json value = read_json(file);
-  Fields fields(value, file.string());
+Baselines baselines_from_json(const Json& value, const std::string& where) {
+  Fields fields(value, where);
   Baselines baselines;
   baselines.bigram_acceptance_length = fields.number("bigram_acceptance_length");
   baselines.bigram_acceptance_length_argmax = fields.number("bigram_acceptance_length_argmax");
@@ -250,6 +249,14 @@ Baselines read_baselines(const std::filesystem::path& file) {
   }
   fields.finish();
   return baselines;
+}
+
+void write_baselines(const std::filesystem::path& file, const Baselines& baselines) {
+  replace_file(file, pretty(to_json(baselines)));
+}
+
+Baselines read_baselines(const std::filesystem::path& file) {
+  return baselines_from_json(read_json(file), file.string());
 }
 
 }  // namespace draftlab

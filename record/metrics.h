@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/append_log.h"
+#include "base/json.h"
 
 namespace draftlab {
 
@@ -133,6 +134,9 @@ struct Baselines {
   // known.
   std::vector<int64_t> near_copies = {};
 };
+JsonObject to_json(const Baselines& baselines);
+// Throws Error naming the key where the object is broken.
+Baselines baselines_from_json(const Json& value, const std::string& where);
 void write_baselines(const std::filesystem::path& file, const Baselines& baselines);
 Baselines read_baselines(const std::filesystem::path& file);
 

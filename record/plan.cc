@@ -142,14 +142,14 @@ void append(PlanRecord& plan, const PlanRecord& phase) {
 // Each of `runs` is a path through the plan's segments, with their seeds and the last one's
 // optimizer.
 void check_runs(const PlanRecord& plan, const std::vector<PlannedRun>& runs,
-                const std::filesystem::path& file) {
+                const std::string& where) {
   std::unordered_map<std::string, const SegmentConfig*> configs;
   for (const PlannedSegment& segment : plan.segments) configs[segment.id] = &segment.config;
   std::unordered_set<std::string> names;
   for (const PlannedRun& run : plan.runs) {
     const auto edited = [&](const std::string& what) {
-      throw Error(file.string(), "run " + run.name + ": " + what +
-                                     "; this file was edited: restore it, or start a new folder");
+      throw Error(where, "run " + run.name + ": " + what +
+                             "; this file was edited: restore it, or start a new folder");
     };
     if (!names.insert(run.name + "\n" + run.phase).second) edited("is there twice");
     if (&run < &plan.runs[plan.runs.size() - runs.size()]) continue;  // of a phase before
@@ -216,10 +216,10 @@ void write_plan(const std::filesystem::path& file, const PlanRecord& plan) {
   replace_file(file, pretty(to_json(plan)));
 }
 
-PlanRecord read_first_phase(const RunFolder& folder) {
-  const std::filesystem::path file = folder.plan();
-  const Json value = read_json(file);
-  Fields fields(value, file.string());
+namespace {
+
+PlanRecord plan_from_json(const Json& value, const std::string& where) {
+  Fields fields(value, where);
   const int64_t schema = fields.integer("schema");
   if (schema != kPlanWithoutStoreFacts) require_schema(schema, kPlanSchema, fields.where("schema"));
   PlanRecord plan;
@@ -244,12 +244,37 @@ PlanRecord read_first_phase(const RunFolder& folder) {
   return plan;
 }
 
+JsonArray to_json(const std::vector<TuningDecision>& decisions) {
+  JsonArray list;
+  for (const TuningDecision& decision : decisions) list.push_back(to_json(decision));
+  return list;
+}
+
+}  // namespace
+
+PlanRecord read_first_phase(const RunFolder& folder) {
+  return plan_from_json(read_json(folder.plan()), folder.plan().string());
+}
+
+JsonObject all_phases_to_json(const PlanRecord& plan) {
+  return {{"plan", to_json(plan)}, {"phases", plan.phases}, {"decisions", to_json(plan.decisions)}};
+}
+
+PlanRecord all_phases_from_json(const Json& value, const std::string& where) {
+  Fields fields(value, where);
+  PlanRecord plan = plan_from_json(fields.any("plan"), fields.where("plan"));
+  plan.phases = fields.integer("phases");
+  require_at_least(static_cast<double>(plan.phases), 1, fields.where("phases"));
+  read_list(fields, "decisions", decision_from_json, plan.decisions);
+  fields.finish();
+  check_runs(plan, plan.runs, where);
+  return plan;
+}
+
 void write_next_phase(const RunFolder& folder, const PlanRecord& phase, PlanRecord& plan) {
-  JsonArray decisions;
-  for (const TuningDecision& decision : phase.decisions) decisions.push_back(to_json(decision));
   replace_file(folder.phase(plan.phases + 1),
                pretty(JsonObject{{"schema", kPhaseSchema},
-                                 {"decisions", std::move(decisions)},
+                                 {"decisions", to_json(phase.decisions)},
                                  {"runs", to_json(phase.runs)},
                                  {"segments", to_json(phase.segments)}}));
   append(plan, phase);
@@ -264,14 +289,14 @@ PlanRecord read_plan(const RunFolder& folder) {
 
 PlanRecord read_plan(const RunFolder& folder, std::string& broken) {
   PlanRecord plan = read_first_phase(folder);
-  check_runs(plan, plan.runs, folder.plan());
+  check_runs(plan, plan.runs, folder.plan().string());
   while (std::filesystem::exists(folder.phase(plan.phases + 1))) {
     const std::filesystem::path file = folder.phase(plan.phases + 1);
     try {
       const PlanRecord phase = read_phase(file);
       PlanRecord grown = plan;
       append(grown, phase);
-      check_runs(grown, phase.runs, file);
+      check_runs(grown, phase.runs, file.string());
       plan = std::move(grown);
     } catch (const Error& error) {
       broken = error.what();

@@ -95,6 +95,11 @@ JsonObject to_json(const PlanRecord& plan);
 void write_plan(const std::filesystem::path& file, const PlanRecord& plan);
 PlanRecord read_first_phase(const RunFolder& folder);
 
+// All phases in one object: the plan as in plan.json, how many phases it has and what decided them.
+JsonObject all_phases_to_json(const PlanRecord& plan);
+// Reads it back. Throws Error naming the key, or the run that does not fit its segments.
+PlanRecord all_phases_from_json(const Json& value, const std::string& where);
+
 // phase_N.json: the runs, segments and decisions of phase `plan.phases` + 1, which follow from what
 // has run. Adds them to the plan.
 void write_next_phase(const RunFolder& folder, const PlanRecord& phase, PlanRecord& plan);

@@ -65,28 +65,26 @@ std::vector<StepTimes> Timing::samples() const {
   return means;
 }
 
-void write_timing(const std::filesystem::path& file, const Timing& timing) {
+JsonObject to_json(const Timing& timing) {
   JsonArray steps;
   for (const StepTimes& times : timing.steps) {
     JsonObject step;
     for (const Part& part : kParts) step[part.key] = times.*part.seconds;
     steps.push_back(std::move(step));
   }
-  replace_file(file, pretty(JsonObject{{"schema", kSchema},
-                                       {"period", timing.period},
-                                       {"steps", std::move(steps)},
-                                       {"weight_bytes", timing.weight_bytes},
-                                       {"gradient_bytes", timing.gradient_bytes},
-                                       {"optimizer_bytes", timing.optimizer_bytes},
-                                       {"peak_memory_bytes", timing.peak_memory_bytes},
-                                       {"in_turn", timing.in_turn},
-                                       {"machine", to_json(timing.machine)}}));
+  return {{"schema", kSchema},
+          {"period", timing.period},
+          {"steps", std::move(steps)},
+          {"weight_bytes", timing.weight_bytes},
+          {"gradient_bytes", timing.gradient_bytes},
+          {"optimizer_bytes", timing.optimizer_bytes},
+          {"peak_memory_bytes", timing.peak_memory_bytes},
+          {"in_turn", timing.in_turn},
+          {"machine", to_json(timing.machine)}};
 }
 
-std::optional<Timing> read_timing(const std::filesystem::path& file) {
-  if (!std::filesystem::exists(file)) return std::nullopt;
-  const Json value = read_json(file);
-  Fields fields(value, file.string());
+Timing timing_from_json(const Json& value, const std::string& where) {
+  Fields fields(value, where);
   require_schema(fields.integer("schema"), kSchema, fields.where("schema"));
   Timing timing;
   timing.period = fields.integer("period");
@@ -112,6 +110,15 @@ std::optional<Timing> read_timing(const std::filesystem::path& file) {
   machine.finish();
   fields.finish();
   return timing;
+}
+
+void write_timing(const std::filesystem::path& file, const Timing& timing) {
+  replace_file(file, pretty(to_json(timing)));
+}
+
+std::optional<Timing> read_timing(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  return timing_from_json(read_json(file), file.string());
 }
 
 int64_t step_period(const SegmentConfig& config) {

@@ -44,10 +44,13 @@ struct Timing {
   std::vector<StepTimes> samples() const;
 };
 
+JsonObject to_json(const Timing& timing);
+// Throws Error naming the key where the object is broken: an unknown key, seconds that are negative
+// or not finite, no whole number of periods.
+Timing timing_from_json(const Json& value, const std::string& where);
 // timing.json of a segment. Throws Error naming the file.
 void write_timing(const std::filesystem::path& file, const Timing& timing);
-// Nothing if the file is not there. Throws Error if it is broken: an unknown key, seconds that are
-// negative or not finite, no whole number of periods.
+// Nothing if the file is not there.
 std::optional<Timing> read_timing(const std::filesystem::path& file);
 
 // Steps after which a step's work comes round again: the value of OptimizerKind::period, else 1.

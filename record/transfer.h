@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
+
 namespace draftlab {
 
 // What became of one piece of optimizer state when another optimizer took over.
@@ -14,6 +16,10 @@ struct TransferRow {
       fate;  // "carried": the same bits; "converted": another size; "reset": zeros; "dropped"
   std::string how;  // "exp_avg / (1 - momentum)"
 };
+
+JsonArray to_json(const std::vector<TransferRow>& rows);
+// Reads back what to_json() wrote; throws Error naming the key.
+std::vector<TransferRow> transfer_from_json(const JsonArray& list, const std::string& where);
 
 // transfer.json of a segment, as a whole; throws Error naming the file.
 void write_transfer(const std::filesystem::path& file, const std::vector<TransferRow>& rows);

@@ -12,7 +12,9 @@
 #include "reports/page/page.h"
 #include "reports/page/zoom.h"
 #include "reports/switches/switch_study.h"
+#include "reports/tables/exported_study.h"
 #include "reports/tables/jobs.h"
+#include "reports/tables/study_record.h"
 #include "reports/tables/tables.h"
 
 namespace draftlab {
@@ -28,6 +30,7 @@ struct ReportFile {
 // The page first: by it a report is known as one, however far it came.
 constexpr ReportFile kFiles[] = {
     {"index.html", [](const Study& study) { return page(study, read_zoom_library()); }},
+    {"study.json", study_record},
     {"runs.csv", [](const Study& study) { return runs_csv(study.results); }},
     {"evaluations.csv", [](const Study& study) { return evaluations_csv(study.results); }},
     {"updates.csv", [](const Study& study) { return updates_csv(study.results); }},
@@ -98,7 +101,7 @@ void write_reports(const std::vector<RunFolder>& folders, const fs::path& out) {
                   "go to " +
                       (out / name).string() + "; rename one");
     }
-    studies.push_back(checked_study(folder));
+    studies.push_back(result_or_exported_study(folder.root()));
     reports.push_back({name, nullptr});
   }
   for (const IndexedReport& report : reports) require_report_place(out / report.folder);

@@ -24,6 +24,12 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Configs = std::map<std::string, const SegmentConfig*>;  // by segment id
 
+Configs configs_of(const PlanRecord& plan) {
+  Configs configs;
+  for (const PlannedSegment& segment : plan.segments) configs[segment.id] = &segment.config;
+  return configs;
+}
+
 // Sums up the steps from each evaluation to the next.
 void add_gradients(const Metrics& metrics, double base_rate, Result& result) {
   std::set<int64_t> ends;
@@ -185,15 +191,8 @@ std::string seed_text(const Seeds& seeds) {
          ", noise " + std::to_string(seeds.noise);
 }
 
-std::vector<Result> load_results(const RunFolder& folder, const PlanRecord& plan) {
-  Configs configs;
-  for (const PlannedSegment& segment : plan.segments) configs[segment.id] = &segment.config;
-  const std::vector<WorkerEvent> events = read_events(folder.events());
-  const std::map<std::string, bool> in_company = segments_in_company(events);
-  std::map<std::string, int64_t> starts;  // of workers
-  for (const WorkerEvent& event : events) ++starts[event.segment];
-
-  const Timings timings = load_timings(folder, plan);
+std::vector<Result> planned_results(const PlanRecord& plan) {
+  const Configs configs = configs_of(plan);
   std::vector<Result> results;
   for (const PlannedRun& run : plan.runs) {
     Result result;
@@ -206,7 +205,22 @@ std::vector<Result> load_results(const RunFolder& folder, const PlanRecord& plan
     result.segments = run.segments;
     result.config = *configs.at(run.segments.back());
     for (const std::string& id : run.segments) result.stages.push_back({*configs.at(id), {}});
-    for (const std::string& id : run.segments) {
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+std::vector<Result> load_results(const RunFolder& folder, const PlanRecord& plan) {
+  const Configs configs = configs_of(plan);
+  const std::vector<WorkerEvent> events = read_events(folder.events());
+  const std::map<std::string, bool> in_company = segments_in_company(events);
+  std::map<std::string, int64_t> starts;  // of workers
+  for (const WorkerEvent& event : events) ++starts[event.segment];
+
+  const Timings timings = load_timings(folder, plan);
+  std::vector<Result> results = planned_results(plan);
+  for (Result& result : results) {
+    for (const std::string& id : result.segments) {
       const auto found = in_company.find(id);
       if (found == in_company.end()) continue;
       result.resumed |= starts[id] > 1;
@@ -214,7 +228,7 @@ std::vector<Result> load_results(const RunFolder& folder, const PlanRecord& plan
     }
     // One broken file must not hide the other runs.
     try {
-      for (const std::string& id : run.segments) {
+      for (const std::string& id : result.segments) {
         const auto origin = read_origin(SegmentFolder(folder, id).origin());
         if (!origin || in_company.contains(id)) continue;
         result.resumed |= origin->workers > 1;
@@ -223,7 +237,7 @@ std::vector<Result> load_results(const RunFolder& folder, const PlanRecord& plan
       load_segments(folder, configs, result);
       apply_timings(timings, result);
       const int64_t end = result.config.training.steps;
-      if (result.done() && run.phase == kTrial && result.config.to_step < end) {
+      if (result.done() && result.phase == kTrial && result.config.to_step < end) {
         result.outcome = "dropped";
         result.reason = "a trial that successive halving ended at step " +
                         std::to_string(result.config.to_step) + " of " + std::to_string(end);
@@ -233,7 +247,6 @@ std::vector<Result> load_results(const RunFolder& folder, const PlanRecord& plan
       result.outcome = "unreadable";
       result.reason = error.what();
     }
-    results.push_back(std::move(result));
   }
   return results;
 }

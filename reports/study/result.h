@@ -97,6 +97,8 @@ struct Result {
 // "1" where the three seeds are equal, else "weights 1, data 2, noise 3".
 std::string seed_text(const Seeds& seeds);
 
+// One Result per planned run, in the plan's order, with what the plan says of it: not started.
+std::vector<Result> planned_results(const PlanRecord& plan);
 // One Result per planned run, in the plan's order, whatever state its folder is in.
 std::vector<Result> load_results(const RunFolder& folder, const PlanRecord& plan);
 

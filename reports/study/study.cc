@@ -45,6 +45,12 @@ double budget_seconds(const PlanRecord& plan) {
   return json_number(resolved->at("seconds"), "compare.seconds");
 }
 
+void add_summary(Study& study) {
+  study.summary = summarize(study.results, study.plan.target);
+  // Each arm is read at its own end then, and at no other moment.
+  if (!std::isnan(budget_seconds(study.plan))) study.summary.equal_seconds = NAN;
+}
+
 Study load_study(const RunFolder& folder) { return load_study(std::vector{folder}); }
 
 Study load_study(const std::vector<RunFolder>& folders) {
@@ -62,9 +68,7 @@ Study load_study(const std::vector<RunFolder>& folders) {
     study.events.insert(study.events.end(), events.back().begin(), events.back().end());
   }
   if (study.sources.size() > 1) find_company(events, study);
-  study.summary = summarize(study.results, study.plan.target);
-  // Each arm is read at its own end then, and at no other moment.
-  if (!std::isnan(budget_seconds(study.plan))) study.summary.equal_seconds = NAN;
+  add_summary(study);
   return study;
 }
 

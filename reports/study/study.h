@@ -30,6 +30,9 @@ struct Study {
 // as many steps as fit, and ends there with its schedule. NaN where it compares at equal steps.
 double budget_seconds(const PlanRecord& plan);
 
+// Sets the summary, which follows from plan and results.
+void add_summary(Study& study);
+
 // Throws Error if there is no readable plan; anything else that is missing or broken becomes part
 // of the study.
 Study load_study(const RunFolder& folder);
