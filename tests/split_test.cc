@@ -71,7 +71,11 @@ TEST_F(SplitTest, WhatIsAlikeIsDealtOutAsAWholeAndF44IsClean) {
   for (const std::string by : {"group", "similarity"}) {
     EXPECT_THAT(checked(by), Not(HasSubstr("F44"))) << by;
     EXPECT_EQ(near_copies(by), std::vector<int64_t>(8, 0)) << by;
+    EXPECT_THAT(read_file(RunFolder(path(by)).report_page()),
+                HasSubstr("8 held-out sequences, split by " + by));
   }
+  EXPECT_THAT(draftlab({"store", "show", path("store")}).output,
+              HasSubstr("groups        10 of prompts"));
 }
 
 TEST_F(SplitTest, AStoreWithoutGroupsIsRefusedBeforeAnythingIsWritten) {
