@@ -113,6 +113,18 @@ TEST_F(AnswerTest, RanksNoArmWithoutANumber) {
       "has a number.");
 }
 
+TEST_F(AnswerTest, AnArmWithoutANumberInOneMeasureIsNotRankedInThat) {
+  Study s = study();
+  for (Result& result : s.results) {
+    if (result.arm == "Muon") result.held_out.back().loss = NAN;
+  }
+  s.summary = summarize(s.results, s.plan.target);
+  s.findings.clear();
+  EXPECT_THAT(sentence(s, "Loss at equal steps"),
+              HasSubstr("(mean of 3 seeds); no other arm has a number."));
+  EXPECT_THAT(sentence(s, "Acceptance length at equal steps"), HasSubstr("Muon has the highest"));
+}
+
 TEST_F(AnswerTest, NamesEveryArmThatDivergedAndHowOften) {
   EXPECT_EQ(sentence(study(), "Divergence"), "(no such topic)");
   std::vector<SyntheticEnd> ends;

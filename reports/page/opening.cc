@@ -155,6 +155,13 @@ std::string headline_of(const Study& study, const Opening& opening,
 
 }  // namespace
 
+std::string words_of(const ForestRow& row, int decimals) {
+  if (row.reference && std::isfinite(row.value))
+    return fixed(row.value, decimals) + (row.said.empty() ? "" : ", " + row.said);
+  if (std::isfinite(row.difference)) return signed_text(row.difference, decimals) + " " + row.said;
+  return row.said;
+}
+
 Opening opening(const Study& study) {
   Opening result;
   const Summary& summary = study.summary;

@@ -26,6 +26,9 @@ struct ForestRow {
   std::string said;
 };
 
+// What stands beside a row: "+0.169 better", of the reference "1.420, below bigram table (1.451)".
+std::string words_of(const ForestRow& row, int decimals);
+
 struct Opening {
   std::string headline;         // one or two sentences
   std::string measure;          // "acceptance length, difference to AdamW"

@@ -19,14 +19,6 @@ constexpr double kWidth = 660, kMostForNames = 200, kMostForWords = 275, kTop = 
                  kNameSize = 13, kGap = 12;
 constexpr size_t kMostBands = 4;
 
-// What stands to the right of a row.
-std::string words_of(const ForestRow& row, int decimals) {
-  if (row.reference && std::isfinite(row.value))
-    return fixed(row.value, decimals) + (row.said.empty() ? "" : ", " + row.said);
-  if (std::isfinite(row.difference)) return signed_text(row.difference, decimals) + "  " + row.said;
-  return row.said;
-}
-
 double widest(const std::vector<std::string>& texts, double size) {
   double width = 0;
   for (const std::string& text : texts) width = std::max(width, text_width(text, size));

@@ -50,12 +50,7 @@ std::string forest_text(const Opening& opening, size_t width) {
       plot.low = std::min(plot.low, x);
       plot.high = std::max(plot.high, x);
     }
-    std::string text = row.said;
-    if (row.reference && std::isfinite(row.value))
-      text = fixed(row.value, opening.decimals) + (text.empty() ? "" : ", ") + text;
-    if (std::isfinite(row.difference))
-      text = signed_text(row.difference, opening.decimals) + " " + text;
-    words.push_back(plain(text));
+    words.push_back(plain(words_of(row, opening.decimals)));
     names = std::max(names, width_of(plain(row.arm)));
     said = std::max(said, width_of(words.back()));
   }

@@ -196,7 +196,7 @@ svg .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke
   .many { grid-template-columns: 1fr 1fr 1fr; }
   .table { overflow: visible; }
   table { font-size: 9pt; }
-  details:not(.figures), details > summary, .contents { display: none; }
+  details:not(.figures), details > summary, .contents, #runs { display: none; }
   details.figures::details-content { content-visibility: visible; block-size: auto; }
 }
 )";
