@@ -54,7 +54,12 @@ Result run_of(int64_t index, int64_t evaluations) {
     row.data_hash = std::to_string(1000000000000000 + 100000 * seed + step);
     r.held_out.push_back(std::move(row));
   }
-  r.baselines = Baselines{1.1, 1.1, 400, 40, std::to_string(seed), 0};
+  r.baselines = Baselines{.bigram_acceptance_length = 1.1,
+                          .bigram_acceptance_length_argmax = 1.1,
+                          .blocks = 400,
+                          .prompts = 40,
+                          .initial_weights_hash = std::to_string(seed),
+                          .duplicates = 0};
   r.lives = {{"host", 0, {"AVX2", "cpu", "X", 2, 1}, {{"commit", "abc"}, {"libtorch", "2.11.0"}}}};
   return r;
 }

@@ -76,7 +76,12 @@ inline Result run_of(const std::string& arm, const std::string& kind, double rat
       r.gradients.push_back({step, 1, 0, 1});
     }
   }
-  r.baselines = Baselines{1.1, 1.1, 400, 40, "weights " + std::to_string(seed), 0};
+  r.baselines = Baselines{.bigram_acceptance_length = 1.1,
+                          .bigram_acceptance_length_argmax = 1.1,
+                          .blocks = 400,
+                          .prompts = 40,
+                          .initial_weights_hash = "weights " + std::to_string(seed),
+                          .duplicates = 0};
   r.lives = {{"host", 0, {"AVX2", "cpu", "X", 2, 1}, {{"commit", "abc"}, {"libtorch", "2.11.0"}}}};
   return r;
 }
