@@ -14,6 +14,7 @@
 #include "base/stopwatch.h"
 #include "optim/telemetry.h"
 #include "optim/update_rule.h"
+#include "record/buffer.h"
 #include "record/optimizer_kind.h"
 
 namespace draftlab {
@@ -191,6 +192,20 @@ std::vector<UpdateRow> Optimizer::measured_step(const NamedTensors& gradients, d
   update(in_order(gradients), schedule, wanted);
   seconds = watch.lap();
   return update_rows(rules, before, weights_, samples);
+}
+
+void Optimizer::add_spectra(std::vector<UpdateRow>& rows) const {
+  std::vector<const UpdateRule*> rules;
+  std::vector<at::Tensor> momenta;
+  for (const auto& rule : rules_) {
+    rules.push_back(rule.get());
+    at::Tensor& momentum = momenta.emplace_back();
+    const Route& route = rule->route();
+    for (const Buffer& kept : buffers(config_, route)) {
+      if (kept.meaning == Buffer::Meaning::kMeanGradient) momentum = rule->state().at(kept.name);
+    }
+  }
+  draftlab::add_spectra(rules, weights_, momenta, rows);
 }
 
 NamedTensors Optimizer::state() const {

@@ -44,6 +44,10 @@ class Optimizer {
   std::vector<UpdateRow> measured_step(const NamedTensors& gradients, double schedule,
                                        double& seconds);
 
+  // Gives the rows of the last measured_step() the spectra of the weights and mean gradients as
+  // they are now.
+  void add_spectra(std::vector<UpdateRow>& rows) const;
+
   // Of the last step's wall-clock seconds those that went into orthogonalization, or into the new
   // bases and roots of SOAP and Shampoo. Of tensors that are updated one after the other the
   // time itself; of those side by side on several threads their wall-clock time multiplied by the

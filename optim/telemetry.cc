@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -12,6 +13,7 @@ namespace draftlab {
 namespace {
 
 constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
+constexpr int64_t kQuantiles = 5;
 
 // Ascending.
 at::Tensor singular_values(const at::Tensor& x) {
@@ -47,6 +49,49 @@ OrthogonalizationQuality quality(const OrthogonalizationSample& sample) {
   const at::Tensor live = of_o.narrow(0, of_o.size(0) - rank, rank);
   return {(o * x).sum().item<double>() / of_x.sum().item<double>(),
           (live - 1).abs().max().item<double>()};
+}
+
+Spectrum spectrum(const at::Tensor& x) {
+  const at::Tensor wide = x.to(at::kCPU, at::kDouble);
+  // No decomposition ends well with a NaN in it.
+  if (!std::isfinite(sum_of_squares(wide)))
+    return {std::vector<double>(kQuantiles, kUndefined), kUndefined};
+  const at::Tensor values = singular_values(wide).contiguous();
+  const double* sigma = values.const_data_ptr<double>();
+  const int64_t last = values.size(0) - 1;
+  Spectrum found{{}, kUndefined};
+  for (int64_t i = 0; i < kQuantiles; ++i) {
+    const double place = static_cast<double>(i * last) / (kQuantiles - 1);
+    const auto below = static_cast<int64_t>(place);
+    const double share = place - static_cast<double>(below);
+    found.quantiles.push_back((1 - share) * sigma[below] +
+                              share * sigma[std::min(below + 1, last)]);
+  }
+  if (sigma[last] > 0) found.stable_rank = sum_of_squares(values / sigma[last]);
+  return found;
+}
+
+void add_spectra(const std::vector<const UpdateRule*>& rules,
+                 const std::vector<at::Tensor>& weights, const std::vector<at::Tensor>& momenta,
+                 std::vector<UpdateRow>& rows) {
+  at::parallel_for(0, static_cast<int64_t>(rows.size()), 1, [&](int64_t i, int64_t end) {
+    for (; i < end; ++i) {
+      UpdateRow& row = rows[i];
+      const auto rule = std::ranges::find_if(rules, [&](const UpdateRule* each) {
+        return tensor_kind(each->route().name) == row.kind && each->route().rule == row.rule;
+      });
+      if (rule == rules.end()) continue;
+      const size_t place = rule - rules.begin();
+      if (weights[place].dim() != 2) continue;
+      Spectrum of_weights = spectrum(weights[place]);
+      row.weight_spectrum = std::move(of_weights.quantiles);
+      row.weight_stable_rank = of_weights.stable_rank;
+      if (!momenta[place].defined()) continue;
+      Spectrum of_momentum = spectrum(momenta[place]);
+      row.momentum_spectrum = std::move(of_momentum.quantiles);
+      row.momentum_stable_rank = of_momentum.stable_rank;
+    }
+  });
 }
 
 std::vector<UpdateRow> update_rows(const std::vector<const UpdateRule*>& rules,

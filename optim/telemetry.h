@@ -16,6 +16,20 @@ struct OrthogonalizationQuality {
 // own dtype. NaN, both, where X is zero or undefined.
 OrthogonalizationQuality quality(const OrthogonalizationSample& sample);
 
+// The singular values of a matrix: the least, the quartiles and the largest [5], and the stable
+// rank (UpdateRow). Computed in float64 on the CPU; deterministic.
+struct Spectrum {
+  std::vector<double> quantiles;
+  double stable_rank;
+};
+Spectrum spectrum(const at::Tensor& x);
+
+// Gives rows of matrices their spectra, those of the first matrix of their kind and rule. `weights`
+// and `momenta` run along `rules`; a momentum that is not defined has none.
+void add_spectra(const std::vector<const UpdateRule*>& rules,
+                 const std::vector<at::Tensor>& weights, const std::vector<at::Tensor>& momenta,
+                 std::vector<UpdateRow>& rows);
+
 // The rows of one step, without its number: a tensor's update is `after` minus `before`, tensors of
 // one kind and rule together, `samples` of the first tensor of each. The three lists run along
 // `rules`.

@@ -55,6 +55,31 @@ TEST(Telemetry, AVectorIsADiagonalMatrix) {
   EXPECT_NEAR(quality({x, o}).deviation, 0.2, 1e-12);
 }
 
+TEST(Telemetry, ASpectrumHoldsTheQuartilesOfTheSingularValuesAndTheStableRank) {
+  for (const auto& shape : {std::vector<int64_t>{7, 12}, {12, 7}}) {
+    const at::Tensor x = random(shape), svd = at::linalg_svdvals(x);  // descending
+    const auto at_rank = [&](int64_t i) { return svd[i].item<double>(); };
+    const Spectrum found = spectrum(x);
+    ASSERT_EQ(found.quantiles.size(), 5u);
+    EXPECT_NEAR(found.quantiles[0], at_rank(6), 1e-10);
+    EXPECT_NEAR(found.quantiles[1], (at_rank(5) + at_rank(4)) / 2, 1e-10) << "between two";
+    EXPECT_NEAR(found.quantiles[2], at_rank(3), 1e-10);
+    EXPECT_NEAR(found.quantiles[3], (at_rank(2) + at_rank(1)) / 2, 1e-10);
+    EXPECT_NEAR(found.quantiles[4], at_rank(0), 1e-10);
+    EXPECT_NEAR(found.stable_rank, x.square().sum().item<double>() / (at_rank(0) * at_rank(0)),
+                1e-10);
+  }
+}
+
+TEST(Telemetry, TheStableRankIsThatOfTheMatrixWhereItHasOne) {
+  EXPECT_NEAR(spectrum(3 * polar_factor(random({4, 9}))).stable_rank, 4, 1e-10);
+  EXPECT_NEAR(spectrum(random({6, 1}).mm(random({1, 5}))).stable_rank, 1, 1e-10);
+  EXPECT_TRUE(std::isnan(spectrum(at::zeros({3, 4})).stable_rank));
+  at::Tensor broken = random({3, 4});
+  broken[1][2] = NAN;
+  for (const double value : spectrum(broken).quantiles) EXPECT_TRUE(std::isnan(value));
+}
+
 TEST(Telemetry, RowsHoldTheUpdatesOfAllLayersOfAKind) {
   const std::vector<ParameterShape> shapes = {{"fc.weight", {4, 6}},
                                               {"layers.0.mlp.up_proj.weight", {6, 4}},
@@ -69,7 +94,7 @@ TEST(Telemetry, RowsHoldTheUpdatesOfAllLayersOfAKind) {
   const OptimizerConfig config = config_of(R"({"kind": "muon", "orthogonalizer": "exact"})");
   Optimizer optimizer(config, route(shapes, config, {}, ""), weights);
   double seconds = 0;
-  const std::vector<UpdateRow> rows = optimizer.measured_step(gradients, 0.5, seconds);
+  std::vector<UpdateRow> rows = optimizer.measured_step(gradients, 0.5, seconds);
   ASSERT_EQ(rows.size(), 3);
   EXPECT_EQ(rows[0].kind, "fc");
   EXPECT_EQ(rows[1].kind, "mlp.up_proj");
@@ -87,6 +112,13 @@ TEST(Telemetry, RowsHoldTheUpdatesOfAllLayersOfAKind) {
   EXPECT_NEAR(rows[1].alignment, 1, 1e-9);
   EXPECT_NEAR(rows[1].deviation, 0, 1e-9);
   EXPECT_TRUE(std::isnan(rows[2].alignment) && std::isnan(rows[2].deviation));
+  EXPECT_TRUE(rows[1].weight_spectrum.empty());
+  optimizer.add_spectra(rows);
+  EXPECT_EQ(rows[1].weight_spectrum, spectrum(weights.at(up[0])).quantiles) << "after the step";
+  EXPECT_EQ(rows[1].momentum_spectrum,
+            spectrum(optimizer.state().at(up[0] + "/momentum")).quantiles);
+  EXPECT_GT(rows[1].momentum_stable_rank, 1);
+  EXPECT_TRUE(rows[2].weight_spectrum.empty() && rows[2].momentum_spectrum.empty()) << "a vector";
 }
 
 }  // namespace

@@ -56,14 +56,23 @@ StepRow step_row(Fields& fields) {
 }
 
 JsonObject to_json(const UpdateRow& row) {
-  return {{"row", "update"},
-          {"step", row.step},
-          {"kind", row.kind},
-          {"rule", row.rule},
-          {"update_rms", row.update_rms},
-          {"weight_rms", row.weight_rms},
-          {"alignment", row.alignment},
-          {"deviation", row.deviation}};
+  JsonObject object{{"row", "update"},
+                    {"step", row.step},
+                    {"kind", row.kind},
+                    {"rule", row.rule},
+                    {"update_rms", row.update_rms},
+                    {"weight_rms", row.weight_rms},
+                    {"alignment", row.alignment},
+                    {"deviation", row.deviation}};
+  if (!row.weight_spectrum.empty()) {
+    object["weight_spectrum"] = to_array(row.weight_spectrum);
+    object["weight_stable_rank"] = row.weight_stable_rank;
+  }
+  if (!row.momentum_spectrum.empty()) {
+    object["momentum_spectrum"] = to_array(row.momentum_spectrum);
+    object["momentum_stable_rank"] = row.momentum_stable_rank;
+  }
+  return object;
 }
 
 UpdateRow update_row(Fields& fields) {
@@ -75,6 +84,14 @@ UpdateRow update_row(Fields& fields) {
   row.weight_rms = fields.number("weight_rms");
   row.alignment = fields.number("alignment");
   row.deviation = fields.number("deviation");
+  if (fields.has("weight_spectrum")) {
+    row.weight_spectrum = numbers(fields, "weight_spectrum");
+    row.weight_stable_rank = fields.number("weight_stable_rank");
+  }
+  if (fields.has("momentum_spectrum")) {
+    row.momentum_spectrum = numbers(fields, "momentum_spectrum");
+    row.momentum_stable_rank = fields.number("momentum_stable_rank");
+  }
   return row;
 }
 

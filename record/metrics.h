@@ -79,6 +79,13 @@ struct UpdateRow {
   double weight_rms = 0;   // of W before the step
   double alignment = NAN;  // tr(O^T X) / ||X||_*, 1 if exact; NaN: the rule orthogonalizes nothing
   double deviation = NAN;  // largest |sigma - 1| over the nonzero singular values of O; or NaN
+  // Singular values of the kind's first matrix and of its mean gradient, both after the step that
+  // ends training: the least, the quartiles and the largest [5], between two neighbours linearly,
+  // and the stable rank, the sum of their squares over the largest square. Empty and NaN, and not
+  // written, at other steps, for vectors, where a rule keeps no mean gradient, and in folders of
+  // older versions. NaN also: a number in the matrix is not finite; a rank: the matrix is zero.
+  std::vector<double> weight_spectrum = {}, momentum_spectrum = {};
+  double weight_stable_rank = NAN, momentum_stable_rank = NAN;
 
   double ratio() const { return update_rms / weight_rms; }  // NaN: zeros that stayed zeros
 };

@@ -125,22 +125,33 @@ bool read(Parts parts, StepRow& row) {
 }
 
 bool read(Parts parts, UpdateRow& row) {
-  return parts.then("{\"alignment\":")
+  parts.then("{\"alignment\":")
       .number(row.alignment)
       .then(",\"deviation\":")
       .number(row.deviation)
       .then(",\"kind\":")
-      .text(row.kind)
-      .then(",\"row\":\"update\",\"rule\":")
+      .text(row.kind);
+  if (parts.continues(",\"momentum_spectrum\":")) {
+    parts.then(",\"momentum_spectrum\":")
+        .numbers(row.momentum_spectrum)
+        .then(",\"momentum_stable_rank\":")
+        .number(row.momentum_stable_rank);
+  }
+  parts.then(",\"row\":\"update\",\"rule\":")
       .text(row.rule)
       .then(",\"step\":")
       .integer(row.step)
       .then(",\"update_rms\":")
       .number(row.update_rms)
       .then(",\"weight_rms\":")
-      .number(row.weight_rms)
-      .then("}")
-      .ends();
+      .number(row.weight_rms);
+  if (parts.continues(",\"weight_spectrum\":")) {
+    parts.then(",\"weight_spectrum\":")
+        .numbers(row.weight_spectrum)
+        .then(",\"weight_stable_rank\":")
+        .number(row.weight_stable_rank);
+  }
+  return parts.then("}").ends();
 }
 
 bool read(Parts parts, EvaluationRow& row) {

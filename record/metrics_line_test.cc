@@ -42,7 +42,16 @@ class MetricsLine : public ::testing::Test {
     for (int64_t step = 0; step < rows; ++step) {
       log.add(StepRow{step, 3 * step, number(), number(), number(), random.below(2) == 1, number(),
                       number(), number()});
-      log.add(UpdateRow{step, "mlp.up_proj", "muon", number(), number(), number(), number()});
+      UpdateRow update{step, "mlp.up_proj", "muon", number(), number(), number(), number()};
+      if (random.below(2) == 1) {
+        update.weight_spectrum = {number(), number()};
+        update.weight_stable_rank = number();
+      }
+      if (random.below(2) == 1) {
+        update.momentum_spectrum = {number()};
+        update.momentum_stable_rank = number();
+      }
+      log.add(update);
       EvaluationRow row{.step = step, .split = "tuning", .loss = number()};
       for (uint64_t i = random.below(4); i > 0; --i) row.slot_accuracy.push_back(number());
       for (uint64_t i = random.below(4); i > 0; --i) row.prompt_blocks.push_back(-7);
@@ -87,7 +96,12 @@ std::string printed(const Metrics& metrics) {
   }
   for (const UpdateRow& row : metrics.updates) {
     text += row.kind + " " + row.rule + " ";
-    add(row.step, row.update_rms, row.weight_rms, row.alignment, row.deviation);
+    add(row.step, row.update_rms, row.weight_rms, row.alignment, row.deviation,
+        row.weight_stable_rank, row.momentum_stable_rank);
+    for (const auto* values : {&row.weight_spectrum, &row.momentum_spectrum}) {
+      text += "[ ";
+      for (const double value : *values) add(value);
+    }
   }
   for (const EvaluationRow& row : metrics.evaluations) {
     text += row.split + " " + row.data_hash + " ";

@@ -124,7 +124,7 @@ TEST_F(MetricsFile, RowsAreWrittenAndSyncedOnceAtAFlush) {
 // Also where rows have another order of keys than ours, which takes another way into the structure.
 TEST_F(MetricsFile, EveryFieldOfEveryRowReadsBack) {
   const StepRow step = numbered(StepRow());
-  const UpdateRow update = numbered(UpdateRow());
+  const UpdateRow update = numbered(UpdateRow{.weight_spectrum = {0, 0}, .momentum_spectrum = {0}});
   const EvaluationRow evaluation = numbered(EvaluationRow{.slot_accuracy = {0, 0, 0},
                                                           .prefix_share = {0, 0},
                                                           .expected_acceptance = {0, 0},

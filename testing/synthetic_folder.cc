@@ -86,6 +86,12 @@ void add_updates(const SegmentConfig& config, int64_t step, MetricsLog& log) {
       row.alignment = row.kind == "fc" ? 0.8 : 0.9;
       row.deviation = row.kind == "fc" ? 0.4 : 0.3;
     }
+    if (step == config.training.steps && route.shape.size() == 2) {
+      row.weight_spectrum = {0.5, 1, 1.5, 2, 4};
+      row.momentum_spectrum = {0, 0, 0.001, 0.01, route.rule == "adamw" ? 0.1 : 0.02};
+      row.weight_stable_rank = 8.5;
+      row.momentum_stable_rank = route.rule == "adamw" ? 1.25 : 2.5;
+    }
     log.add(row);
   }
 }

@@ -67,10 +67,13 @@ class SegmentTraining {
 
  private:
   // One optimizer step. Returns why the run diverged, or "". What the update does to the weights is
-  // measured where an evaluation follows, and in the first step after a switch.
+  // measured where an evaluation follows, and in the first step after a switch; where training
+  // ends, what became of the weights as well.
   std::string step() {
     const bool first = !config_.parent.empty() && state_.step == config_.from_step;
-    const TrainedStep step = trainer_.step(first || evaluated_at(state_.step + 1));
+    TrainedStep step = trainer_.step(first || evaluated_at(state_.step + 1));
+    if (step.divergence.empty() && state_.step == config_.training.steps)
+      trainer_.optimizer().add_spectra(step.updates);
     for (const UpdateRow& update : step.updates) log_.add(update);
     log_.add(step.row);
     return step.divergence;

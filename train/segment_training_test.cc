@@ -277,6 +277,28 @@ TEST_F(SegmentTraining, UpdatesAreMeasuredWhereAnEvaluationFollowsAndChangeNothi
               kinds.contains("mlp.down_proj") && kinds.contains("norm"));
 }
 
+TEST_F(SegmentTraining, SpectraOfWeightsAndMeanGradientsAreMeasuredWhereTrainingEnds) {
+  for (const char* optimizer : {R"({"kind": "adamw"})", R"({"kind": "muon"})"}) {
+    const std::string name = std::string("spectra_") + optimizer[10];
+    EXPECT_EQ(train(config(optimizer), name).kind, OutcomeKind::kDone);
+    int64_t matrices = 0;
+    for (const UpdateRow& row : metrics(name).updates) {
+      if (row.step < 12 || row.kind.ends_with("norm")) {
+        EXPECT_TRUE(row.weight_spectrum.empty() && row.momentum_spectrum.empty()) << row.kind;
+        continue;
+      }
+      ++matrices;
+      for (const auto* spectrum : {&row.weight_spectrum, &row.momentum_spectrum}) {
+        ASSERT_EQ(spectrum->size(), 5u) << row.kind;
+        EXPECT_TRUE(std::ranges::is_sorted(*spectrum)) << row.kind;
+      }
+      EXPECT_GE(row.weight_stable_rank, 1) << row.kind;
+      EXPECT_GE(row.momentum_stable_rank, 1) << row.kind;
+    }
+    EXPECT_GT(matrices, 5);
+  }
+}
+
 TEST_F(SegmentTraining, QkClipShrinksTheNormsOfQueriesAndKeysOnlyAboveItsThreshold) {
   const auto norm = [&](const char* optimizer, const std::string& name) {
     EXPECT_EQ(train(config(optimizer), name).kind, OutcomeKind::kDone);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "reports/page/sections.h"
 #include "testing/synthetic_folder.h"
 
 namespace draftlab {
@@ -100,6 +101,31 @@ TEST_F(ReportTest, ShowsHowFarUpdatesGoWhereThatWasRecorded) {
   EXPECT_FALSE(has(old, "Distance from orthogonality"));
   EXPECT_TRUE(has(old, "Share of clipped steps"));
   EXPECT_TRUE(has(old, "holds no rows about updates"));
+}
+
+TEST_F(ReportTest, ShowsTheSpectraWhereRunsEndAndNamesDeadTensors) {
+  SyntheticSweep sweep = SyntheticSweep::of_four();
+  const std::string page = report(sweep);
+  EXPECT_TRUE(has(page, "Spectra where training ends"));
+  EXPECT_TRUE(has(page, "id=\"spectrum-weights-1\""));
+  EXPECT_TRUE(has(page, "id=\"spectrum-momentum-1\""));
+  EXPECT_TRUE(has(page, "8.50<small>1.25</small>"));
+  EXPECT_TRUE(has(page, "8.50<small>2.50</small>"));
+  EXPECT_FALSE(has(page, "Dead tensors"));
+  EXPECT_TRUE(has(read_file(RunFolder(root_).report() / "updates.csv"),
+                  ",weight_sigma_0,weight_sigma_25,weight_sigma_50,weight_sigma_75,"
+                  "weight_sigma_100,weight_stable_rank,momentum_sigma_0,"));
+  Study study = load_study(RunFolder(root_));
+  for (Result& result : study.results) {
+    if (result.arm != "Muon") continue;
+    for (UpdateRow& row : result.updates)
+      if (row.kind == "self_attn.q_proj") row.update_rms /= 250;
+  }
+  EXPECT_TRUE(has(updates_section(study),
+                  "<strong>Dead tensors</strong>: <code>self_attn.q_proj</code> of Muon (by 0.40 "
+                  "%)"));
+  sweep.updates = false;
+  EXPECT_FALSE(has(report(sweep), "Spectra where training ends"));
 }
 
 // Fewer steps at larger rates: 1.4 at the best rate, less by 0.01 for each factor of 2 from it.

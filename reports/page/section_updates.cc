@@ -17,16 +17,6 @@ namespace {
 
 using CurveOf = std::function<std::vector<Point>(const Result&)>;
 
-std::vector<std::string> matrix_kinds(const Summary& summary) {
-  std::vector<std::string> kinds;
-  for (const Arm& arm : summary.arms) {
-    for (const std::string& kind : matrix_kinds(example_run(arm))) {
-      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
-    }
-  }
-  return kinds;
-}
-
 std::vector<Point> gradients(const Result& run, double GradientRow::*value) {
   std::vector<Point> points;
   for (const GradientRow& row : run.gradients)
@@ -181,10 +171,12 @@ std::string updates_section(const Study& study) {
         "theirs, at the full learning rate (the schedule is divided out; log scale). Arms whose "
         "lines lie together take equally large steps, whatever their learning rates say. " +
         escape(step_size_sentence(summary)));
+    html += dead_tensors(summary);
     html += charts;
   }
   html += gradient;
   html += orthogonality_charts(summary);
+  html += spectra(summary);
   html += paragraph(
       "Means over the finished seeds at the chosen setting of each arm. Updates are measured at "
       "evaluated steps; norms and shares are of all steps since the evaluation before. All "

@@ -26,6 +26,8 @@ std::string decoding_section(const Study& study);    // tokens a second with the
 std::string budgets_section(const Study& study);     // ends of several lengths of training
 std::string survival_section(const Study& study);    // acceptance per slot, and against loss
 std::string updates_section(const Study& study);     // sizes of updates, gradients, orthogonality
+std::string dead_tensors(const Summary& summary);    // named; a part of a section
+std::string spectra(const Summary& summary);         // singular values; a part of a section
 std::string seconds_section(const Study& study);     // seconds per step
 std::string routing_section(const Study& study);     // which tensor got which update rule
 std::string options_section(const Study& study);     // every resolved option, side by side

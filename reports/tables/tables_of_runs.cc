@@ -94,6 +94,14 @@ UpdateColumn of_update(std::string name, double UpdateRow::*value) {
   return {std::move(name), [value](const Update& u) { return u.row->*value; }};
 }
 
+UpdateColumn of_spectrum(std::string name, std::vector<double> UpdateRow::*spectrum, size_t i) {
+  return {std::move(name), [spectrum, i](const Update& u) -> std::optional<double> {
+            const std::vector<double>& values = u.row->*spectrum;
+            if (i >= values.size()) return std::nullopt;
+            return values[i];
+          }};
+}
+
 UpdateColumn of_gradients(std::string name, double GradientRow::*value) {
   return {std::move(name), [value](const Update& u) -> std::optional<double> {
             if (u.gradients == nullptr) return std::nullopt;
@@ -247,7 +255,7 @@ std::string evaluations_csv(const std::vector<Result>& results) {
 }
 
 std::string updates_csv(const std::vector<Result>& results) {
-  const std::vector<UpdateColumn> columns = {
+  std::vector<UpdateColumn> columns = {
       {"run", [](const Update& u) -> const std::string& { return u.run->run; }},
       {"arm", [](const Update& u) -> const std::string& { return u.run->arm; }},
       {"seed", [](const Update& u) { return seed_text(u.run->seeds); }},
@@ -263,7 +271,23 @@ std::string updates_csv(const std::vector<Result>& results) {
       of_gradients("clipped_share", &GradientRow::clipped_share),
       of_gradients("schedule", &GradientRow::schedule),
   };
-  return csv(columns, updates_of(results));
+  const std::vector<Update> updates = updates_of(results);
+  constexpr const char* kQuantiles[] = {"0", "25", "50", "75", "100"};
+  for (const auto& [name, spectrum, rank] :
+       {std::tuple("weight", &UpdateRow::weight_spectrum, &UpdateRow::weight_stable_rank),
+        {"momentum", &UpdateRow::momentum_spectrum, &UpdateRow::momentum_stable_rank}}) {
+    // Not in folders of older versions.
+    const auto known = [spectrum](const Update& u) { return !(u.row->*spectrum).empty(); };
+    if (std::ranges::none_of(updates, known)) continue;
+    for (size_t i = 0; i < std::size(kQuantiles); ++i)
+      columns.push_back(of_spectrum(name + std::string("_sigma_") + kQuantiles[i], spectrum, i));
+    columns.emplace_back(name + std::string("_stable_rank"),
+                         [known, rank](const Update& u) -> std::optional<double> {
+                           if (!known(u)) return std::nullopt;
+                           return u.row->*rank;
+                         });
+  }
+  return csv(columns, updates);
 }
 
 }  // namespace draftlab

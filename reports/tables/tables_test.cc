@@ -114,6 +114,19 @@ TEST(UpdatesCsv, HasOneRowPerKindWithTheGradientsOfTheStepsBefore) {
             "\"a, b\",AdamW,1,60,fc,muon,0,0,NaN,0.5,0.5,,,\r\n");
 }
 
+TEST(UpdatesCsv, HasTheSpectraWhereSomeRunHasThem) {
+  Result r = run_named("a");
+  r.updates = {{50, "fc", "muon", 0.002, 0.04, 0.97, 0.25}, {60, "fc", "muon", 0.002, 0.04, 1, 0}};
+  r.updates[1].weight_spectrum = {0, 1, 2, 3, 4};
+  r.updates[1].weight_stable_rank = 2.5;
+  EXPECT_EQ(updates_csv({r}),
+            "run,arm,seed,step,kind,rule,update_rms,weight_rms,ratio,alignment,deviation,"
+            "gradient_norm,clipped_share,schedule,weight_sigma_0,weight_sigma_25,weight_sigma_50,"
+            "weight_sigma_75,weight_sigma_100,weight_stable_rank\r\n"
+            "a,AdamW,1,50,fc,muon,0.002,0.04,0.05,0.97,0.25,,,,,,,,,\r\n"
+            "a,AdamW,1,60,fc,muon,0.002,0.04,0.05,1,0,,,,0,1,2,3,4,2.5\r\n");
+}
+
 TEST(EvaluationsCsv, HasOneColumnForEachSlotOfTheLargestBlock) {
   Result small = run_named("small"), large = run_named("large");
   small.held_out = {row_at(0, 12)};
