@@ -103,6 +103,21 @@ void require_folders(const std::vector<Study>& studies, const DecisionContext& c
   }
 }
 
+// Why arms that were given the same seconds are no evidence for a ratio of times; "" where none of
+// the folders has such.
+std::string equal_seconds_text(const std::vector<Study>& studies) {
+  std::vector<std::string> names;
+  for (const Study& study : studies) {
+    if (!std::isnan(budget_seconds(study.plan))) names.push_back(folder_name(study));
+  }
+  if (names.empty()) return "";
+  return "At equal seconds of this machine (" + joined(names) +
+         ") each optimizer ends after as many steps as fit. Where these differ there is no ratio "
+         "of "
+         "steps at equal training, and the seconds of a small drafter's step do not carry over to "
+         "production: sweeps that train both for equal steps, without \"compare\", are the source.";
+}
+
 }  // namespace
 
 Decision decide(const std::vector<Study>& studies, const DecisionContext& context) {
@@ -112,7 +127,9 @@ Decision decide(const std::vector<Study>& studies, const DecisionContext& contex
   };
   const std::vector<KindPair> of_time = pairs("bottleneck");
   const Pillar returns = returns_pillar(pairs("diminishing returns"), context);
-  const Pillar bottleneck = bottleneck_pillar(of_time, context, returns.steps);
+  Pillar bottleneck = bottleneck_pillar(of_time, context, returns.steps);
+  if (std::string text = equal_seconds_text(studies); !text.empty())
+    bottleneck.limits.push_back(std::move(text));
   const std::optional<PillarNumber> steps = returns.steps ? returns.steps : bottleneck.steps;
   Decision decision = conclude(
       {bottleneck, behind_switch_pillar(studies, of_time, context), switch_pillar(studies, context),

@@ -150,6 +150,23 @@ TEST(Decision, TakesNothingFromAnotherFolderUnasked) {
   }
 }
 
+TEST(Decision, SaysWhyASweepAtEqualSecondsIsNoSourceOfARatioOfTimes) {
+  std::vector<Study> studies = budgets({2, 2, 2});
+  const auto told = [&] {
+    const Decision decision = decide(studies, far_story());
+    const std::vector<std::string>& limits = decision.pillars.front().limits;
+    return std::ranges::count_if(
+        limits, [](const std::string& limit) { return limit.find("equal seconds") != limit.npos; });
+  };
+  EXPECT_EQ(told(), 0);
+  std::vector<Result> timed;
+  SyntheticPath path{.arm = "40", .optimizer = "", .training = {.steps = 40}};
+  add_pair(timed, path, 4, 3);
+  studies.push_back(study_of(std::move(timed)));
+  studies.back().plan.sweep = parse_json(R"({"compare": {"seconds": 60}})", "sweep.json");
+  EXPECT_EQ(told(), 1);
+}
+
 TEST(Decision, ThePageOpensWithWhatToDoAndAScaleOfEveryPillar) {
   const DecisionContext context = story();
   const std::vector<Study> studies = budgets({2, 2, 2});
