@@ -101,6 +101,17 @@ void read_evaluations(const CsvTable& table, const ByName& runs) {
   }
 }
 
+// Of weights or of momentum; nothing where the row has none.
+void read_spectrum(const CsvTable& table, size_t row, const std::string& of,
+                   std::vector<double>& spectrum, double& stable_rank) {
+  for (const char* column : kSpectrumColumns) {
+    const std::string name = of + "_sigma_" + column;
+    if (!table.has(name) || table.at(row, name).empty()) return;
+    spectrum.push_back(table.at(row, name).number());
+  }
+  stable_rank = table.at(row, of + "_stable_rank").number();
+}
+
 void read_updates(const CsvTable& table, const ByName& runs) {
   for (size_t row = 0; row < table.rows(); ++row) {
     const auto at = [&](const char* column) { return table.at(row, column); };
@@ -112,6 +123,8 @@ void read_updates(const CsvTable& table, const ByName& runs) {
     update.weight_rms = at("weight_rms").number();
     update.alignment = at("alignment").number();
     update.deviation = at("deviation").number();
+    read_spectrum(table, row, "weight", update.weight_spectrum, update.weight_stable_rank);
+    read_spectrum(table, row, "momentum", update.momentum_spectrum, update.momentum_stable_rank);
     run_at(table, row, runs).updates.push_back(std::move(update));
   }
 }

@@ -19,6 +19,9 @@ std::string runs_csv(const std::vector<Result>& results);
 std::string evaluations_csv(const std::vector<Result>& results);
 
 // One row per run, evaluated step and kind of layer: what the update did there (record/metrics.h).
+// Spectra have a column for each of these percentages, weight_sigma_0 and so on, where some run has
+// spectra.
+inline constexpr const char* kSpectrumColumns[] = {"0", "25", "50", "75", "100"};
 std::string updates_csv(const std::vector<Result>& results);
 
 // One row per arm: the setting that is shown of it.

@@ -272,15 +272,15 @@ std::string updates_csv(const std::vector<Result>& results) {
       of_gradients("schedule", &GradientRow::schedule),
   };
   const std::vector<Update> updates = updates_of(results);
-  constexpr const char* kQuantiles[] = {"0", "25", "50", "75", "100"};
   for (const auto& [name, spectrum, rank] :
        {std::tuple("weight", &UpdateRow::weight_spectrum, &UpdateRow::weight_stable_rank),
         {"momentum", &UpdateRow::momentum_spectrum, &UpdateRow::momentum_stable_rank}}) {
     // Not in folders of older versions.
     const auto known = [spectrum](const Update& u) { return !(u.row->*spectrum).empty(); };
     if (std::ranges::none_of(updates, known)) continue;
-    for (size_t i = 0; i < std::size(kQuantiles); ++i)
-      columns.push_back(of_spectrum(name + std::string("_sigma_") + kQuantiles[i], spectrum, i));
+    for (size_t i = 0; i < std::size(kSpectrumColumns); ++i)
+      columns.push_back(
+          of_spectrum(name + std::string("_sigma_") + kSpectrumColumns[i], spectrum, i));
     columns.emplace_back(name + std::string("_stable_rank"),
                          [known, rank](const Update& u) -> std::optional<double> {
                            if (!known(u)) return std::nullopt;
