@@ -92,6 +92,15 @@ void read_evaluations(const CsvTable& table, const ByName& runs) {
       held_out->expected_acceptance = read_slots(table, i, "slot_", "_expected_acceptance");
       if (!held_out->expected_acceptance.empty())
         held_out->expected_acceptance_length = at("expected_acceptance_length").number();
+      held_out->top_2_recall = read_slots(table, i, "slot_", "_top_2_recall");
+      held_out->top_4_recall = read_slots(table, i, "slot_", "_top_4_recall");
+      held_out->top_8_recall = read_slots(table, i, "slot_", "_top_8_recall");
+      if (!held_out->top_8_recall.empty()) held_out->top_8_length = at("top_8_length").number();
+      for (const int64_t nodes : tree_budgets()) {
+        const std::string column = "tree_" + std::to_string(nodes) + "_length";
+        if (table.has(column) && !table.at(i, column).empty())
+          held_out->tree_lengths.push_back(table.at(i, column).number());
+      }
     }
     if (tuning != nullptr) {
       tuning->loss = at("tuning_loss").number();

@@ -102,6 +102,21 @@ TEST_F(ExportedStudy, KeepsFoldersOfOlderVersionsAsTheyAre) {
   EXPECT_EQ(tables_of(read_exported_study(this->tables())), tables);
 }
 
+TEST_F(ExportedStudy, KeepsWhatOnlySomeRunsRecord) {
+  Study study = checked_study(write_synthetic_folder(root_ / "run", SyntheticSweep::of_four()));
+  EvaluationRow& row = study.results.front().held_out.back();
+  const size_t slots = row.slot_accuracy.size();
+  for (auto* values :
+       {&row.expected_acceptance, &row.top_2_recall, &row.top_4_recall, &row.top_8_recall})
+    values->assign(slots, 0.5);
+  row.expected_acceptance_length = 1.25;
+  row.top_8_length = 1.5;
+  row.tree_lengths = {1.1, 1.2, 1.3, 1.4};
+  const auto tables = tables_of(study);
+  write(tables);
+  EXPECT_EQ(tables_of(read_exported_study(this->tables())), tables);
+}
+
 TEST_F(ExportedStudy, OfSeveralFoldersIsOneStudyStill) {
   SyntheticSweep sweep;
   sweep.arms = {{"AdamW", "adamw", {1e-3}, {1.3}}};

@@ -24,18 +24,7 @@ JsonArray whole_numbers(const std::vector<int64_t>& values) {
   return JsonArray(values.begin(), values.end());
 }
 
-JsonArray numbers(const std::vector<double>& values) {
-  return JsonArray(values.begin(), values.end());
-}
-
-std::vector<double> read_numbers(Fields& fields, const char* key) {
-  std::vector<double> values;
-  for (const Json& value : fields.array(key))
-    values.push_back(json_number(value, place(fields, key, values.size())));
-  return values;
-}
-
-// What evaluations.csv has not of one row.
+// What evaluations.csv has not of one row; of the tuning split nobody asks for single slots.
 JsonObject to_json(const EvaluationRow& row) {
   JsonObject object{{"split", row.split}, {"step", row.step}};
   if (!row.data_hash.empty()) object["data_hash"] = row.data_hash;
@@ -46,12 +35,6 @@ JsonObject to_json(const EvaluationRow& row) {
   if (row.split != "tuning") return object;
   object["blocks"] = row.blocks;
   object["prompts"] = row.prompts;
-  object["slot_accuracy"] = numbers(row.slot_accuracy);
-  object["prefix_share"] = numbers(row.prefix_share);
-  object["acceptance_length_per_prompt"] = row.acceptance_length_per_prompt;
-  if (row.expected_acceptance.empty()) return object;
-  object["expected_acceptance"] = numbers(row.expected_acceptance);
-  object["expected_acceptance_length"] = row.expected_acceptance_length;
   return object;
 }
 
@@ -71,13 +54,6 @@ EvaluationRow evaluation_from_json(const Json& value, const std::string& where) 
   if (row.split == "tuning") {
     row.blocks = fields.integer("blocks");
     row.prompts = fields.integer("prompts");
-    row.slot_accuracy = read_numbers(fields, "slot_accuracy");
-    row.prefix_share = read_numbers(fields, "prefix_share");
-    row.acceptance_length_per_prompt = fields.number("acceptance_length_per_prompt");
-    if (fields.has("expected_acceptance")) {
-      row.expected_acceptance = read_numbers(fields, "expected_acceptance");
-      row.expected_acceptance_length = fields.number("expected_acceptance_length");
-    }
   }
   fields.finish();
   return row;
