@@ -13,7 +13,7 @@ bool holds_exported_study(const std::filesystem::path& folder);
 // jobs.csv beside its page, checked anew. The other tables follow from it and are not read. Throws
 // Error naming file, row and column for an unknown, missing or double column, a damaged number, a
 // missing file, and for a field that does not agree with the rest: what is read is what would be
-// written again.
+// written again. A measured number that no other column bears out is taken as it stands.
 Study read_exported_study(const std::filesystem::path& folder);
 
 // Throws Error for a folder that holds a report's tables without study.json, which older versions
