@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <utility>
 #include <vector>
 
@@ -180,7 +181,11 @@ FileLock::FileLock(const fs::path& file)
   }
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
-  const std::string owner = "pid " + std::to_string(::getpid()) + " on " + host;
+  char since[32] = "";
+  const std::time_t now = std::time(nullptr);
+  struct tm utc;
+  std::strftime(since, sizeof since, "%FT%TZ", ::gmtime_r(&now, &utc));
+  const std::string owner = "pid " + std::to_string(::getpid()) + " on " + host + " since " + since;
   if (::ftruncate(descriptor_, 0) != 0 ||
       ::pwrite(descriptor_, owner.data(), owner.size(), 0) < 0) {
     ::close(descriptor_);

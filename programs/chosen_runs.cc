@@ -10,10 +10,10 @@
 
 namespace draftlab {
 
-std::optional<FileLock> lock_runs(const RunFolder& folder, bool dry_run) {
+std::optional<Lease> lock_runs(const RunFolder& folder, bool dry_run) {
   if (dry_run) return std::nullopt;
   read_first_phase(folder);  // a lock would be made in any folder
-  return std::optional<FileLock>(std::in_place, folder.lock());
+  return std::optional<Lease>(std::in_place, folder.lock());
 }
 
 ChosenRuns choose_runs(const PlanRecord& plan, const std::vector<std::string>& words) {

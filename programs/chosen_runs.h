@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
+#include "base/lease.h"
 #include "record/plan.h"
 #include "record/run_folder.h"
 
@@ -19,7 +19,7 @@ struct ChosenRuns {
 
 // The lock of a result folder whose runs are to change, taken before its plan is read, so that
 // nobody adds to the plan in between; none for a dry run. Throws Error if it is no result folder.
-std::optional<FileLock> lock_runs(const RunFolder& folder, bool dry_run);
+std::optional<Lease> lock_runs(const RunFolder& folder, bool dry_run);
 
 // Of the runs that `words` mean. Throws Error for a word that means no run or several, and for a
 // run all of whose segments are shared with one that is not chosen.

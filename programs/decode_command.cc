@@ -1,7 +1,7 @@
 #include <iostream>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/lease.h"
 #include "base/number_text.h"
 #include "base/terminal_text.h"
 #include "programs/command_line.h"
@@ -104,7 +104,7 @@ int decode_command(const Words& words) {
     if (*proposer != "drafter" && *proposer != "look_up")
       throw UsageError("--proposer must be drafter or look_up");
   }
-  const FileLock lock(folder.lock());
+  const Lease lock(folder.lock());
   const InterruptCounter interrupts;
   JsonArray all;
   bool different = false;

@@ -1,7 +1,7 @@
 #include <iostream>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/lease.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
 #include "programs/execution.h"
@@ -70,7 +70,7 @@ int resume_command(const Words& words) {
   const auto jobs = line.whole_number("jobs", 1, 10000);
   const RunFolder folder(line.text("DIR"));
   PlanRecord plan = read_plan(folder);
-  const FileLock lock(folder.lock());
+  const Lease lock(folder.lock());
   return resume_plan(folder, std::move(plan), jobs);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/lease.h"
 #include "base/terminal_text.h"
 #include "programs/command_line.h"
 #include "programs/commands.h"
@@ -88,7 +89,7 @@ int run_command(const Words& words) {
     require_means(plan, store, jobs ? static_cast<int>(*jobs) : default_jobs(plan), std::cout);
   }
   make_folder(folder.root());
-  const FileLock lock(folder.lock());
+  const Lease lock(folder.lock());
   if (!store.built) {
     build_store_with_worker(sweep.store_specification, store.planned.folder);
     store = find_store(sweep, folder.store(), chosen_store);

@@ -239,6 +239,25 @@ TEST_F(ProcessesTest, ALockThatIsALinkIsRefusedAndWhatItPointsToStays) {
   EXPECT_EQ(read_file(path("mine")), "mine");
 }
 
+TEST_F(ProcessesTest, ARunnerOnAnotherMachineKeepsTheFolderWhileItShowsSignsOfLife) {
+  const std::string sweep = write_sweep("one.json", [](JsonObject& sweep) {
+    sweep["seeds"] = JsonArray{1};
+    sweep["arms"].as_array().resize(1);
+  });
+  const fs::path lock = RunFolder(path("out")).lock();
+  make_folder(path("out"));
+  replace_file(lock, "pid 7 on another.machine since 2026-01-02T03:04:05Z");
+  const std::vector<std::string> words = {"run", sweep, "--out", path("out"), "--store", store()};
+  const Finished refused = draftlab(words);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.output, AllOf(HasSubstr("pid 7 on another.machine"),
+                                    HasSubstr("if it has died, try again in")));
+  EXPECT_FALSE(fs::exists(RunFolder(path("out")).plan()));
+  fs::last_write_time(lock, fs::file_time_type::clock::now() - std::chrono::minutes(2));
+  EXPECT_EQ(draftlab(words).status, 0);
+  EXPECT_EQ(read_file(lock), "");
+}
+
 TEST_F(ProcessesTest, AnInterruptBehindTheLastRunKeepsTheTimingFromStartingAndIsTold) {
   const std::string sweep = write_sweep("one.json", [](JsonObject& sweep) {
     sweep["seeds"] = JsonArray{1, 2};
