@@ -281,7 +281,7 @@ TEST_F(ProcessesTest, AnInterruptBehindTheLastRunKeepsTheTimingFromStartingAndIs
                                      .c_str());
   EXPECT_EQ(WEXITSTATUS(status), 1);
   const std::string said = read_file(path("said"));
-  EXPECT_THAT(said, HasSubstr("what is not timed yet will be by: draftlab resume"));
+  EXPECT_THAT(said, HasSubstr("what is not timed or decoded yet will be by: draftlab resume"));
   EXPECT_THAT(said, Not(HasSubstr("timing ")));
   const Finished resumed = draftlab({"resume", out});
   EXPECT_EQ(resumed.status, 0);
