@@ -233,6 +233,7 @@ TEST_F(BrowserTest, LabelsAreWholeLargeEnoughAndStandOutAtEveryWidthInBothScheme
   sweep.arms[1].name = "an optimizer with quite a long name, momentum 0.95";
   sweep.arms[2].name = "an optimizer with quite a long name, momentum 0.98";
   sweep.arms[3].name = std::string(60, 'W');
+  sweep.arms.push_back({"slow Muon", "muon", {1e-3, 2e-3}, {1.25, 1.27}, 0.11});  // more than four
   const std::filesystem::path page = report(sweep);
   Browser browser;
   const auto open = [&](int width) {
@@ -327,6 +328,13 @@ TEST_F(BrowserTest, LongCurvesCanBeZoomedIntoWhereScriptsRun) {
   EXPECT_EQ(browser.evaluate("press('+')"), "400");
   EXPECT_EQ(browser.evaluate("press('ArrowRight')"), "504");
   EXPECT_EQ(browser.evaluate("press('0')"), "400");
+  EXPECT_EQ(browser.evaluate("press('+'); document.querySelectorAll('.zoom .values')[1]"
+                             ".textContent.match(/step ([\\d.]+)/)[1]"),
+            "400")
+      << "the other chart follows";
+  EXPECT_EQ(browser.evaluate("press('ArrowRight'); document.querySelectorAll('.zoom .values')[1]"
+                             ".textContent.match(/step ([\\d.]+)/)[1]"),
+            "504");
   EXPECT_EQ(browser.evaluate("document.activeElement.className"), "plot");
   EXPECT_EQ(browser.evaluate("document.querySelectorAll('.zoom script').length"), 0);
   EXPECT_EQ(browser.evaluate("typeof window.harm"), "undefined");

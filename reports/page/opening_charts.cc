@@ -78,13 +78,13 @@ std::string forest_figure(const Opening& opening) {
   return figure_of(drawing.svg(), {.csv = "pairs.csv"}, "");
 }
 
-std::string difference_figure(const Study& study) {
-  const Summary& summary = study.summary;
+std::optional<LineChart> difference_chart(const Summary& summary, Measure measure,
+                                          const std::string& id) {
   const Arm& reference = summary.arms[summary.reference];
-  if (reference.chosen() == nullptr) return "";
-  const MeasureKind& kind = kind_of(summary.chosen_by);
+  if (reference.chosen() == nullptr) return std::nullopt;
+  const MeasureKind& kind = kind_of(measure);
   LineChart chart;
-  chart.text = {"difference",
+  chart.text = {id,
                 capitalized(kind.name) + ", difference over training",
                 "Mean over seeds of the difference in held-out " + kind.name +
                     " to the reference with the same seed, against training steps, with its 95 % "
@@ -95,7 +95,7 @@ std::string difference_figure(const Study& study) {
   for (const Arm& arm : summary.arms) {
     if (&arm == &reference || arm.chosen() == nullptr || arm.copy_of) continue;
     const PairedCurve curve =
-        paired_curve(arm.chosen()->finished, reference.chosen()->finished, summary.chosen_by);
+        paired_curve(arm.chosen()->finished, reference.chosen()->finished, measure);
     if (curve.steps.size() < 2 || curve.seeds.empty()) continue;
     Series series{arm.look, arm.name, {}, Series::Stroke::kMean};
     Band band{arm.look, {}};
@@ -108,11 +108,16 @@ std::string difference_figure(const Study& study) {
     if (static_cast<int64_t>(curve.seeds.size()) >= kFewestForInterval)
       chart.bands.push_back(std::move(band));
   }
-  if (chart.series.empty()) return "";
+  if (chart.series.empty()) return std::nullopt;
   if (chart.series.size() > kMostBands) chart.bands.clear();  // they would hide each other
   chart.levels.push_back({0, fitted({reference.name}, 120)[0]});
   chart.names_at_ends = true;
-  return figure(chart);
+  return chart;
+}
+
+std::string difference_figure(const Study& study) {
+  const auto chart = difference_chart(study.summary, study.summary.chosen_by, "difference");
+  return chart ? figure(*chart) : "";
 }
 
 }  // namespace draftlab

@@ -103,6 +103,23 @@ TEST_F(ReportTest, ShowsHowFarUpdatesGoWhereThatWasRecorded) {
   EXPECT_TRUE(has(old, "holds no rows about updates"));
 }
 
+TEST_F(ReportTest, ManyCurvesAreShownByWhatTheyDifferByAndOneByOneBeforeAllTogether) {
+  SyntheticSweep sweep = SyntheticSweep::of_four();
+  EXPECT_FALSE(has(report(sweep), "arm by arm"));
+  sweep.arms.push_back({"slow Muon", "muon", {1e-3, 2e-3}, {1.25, 1.27}, 0.11});
+  const std::string page = report(sweep);
+  size_t last = 0;
+  for (const char* id :
+       {"acceptance_length-difference", "val_loss-difference", "acceptance_length-of-1",
+        "acceptance_length-of-5", "val_loss-of-5", "acceptance_length-steps"}) {
+    const size_t at = page.find("id=\"" + std::string(id) + "\"");
+    ASSERT_NE(at, std::string::npos) << id;
+    EXPECT_GT(at, last) << id;
+    last = at;
+  }
+  EXPECT_FALSE(has(page, "id=\"acceptance_length-of-6\""));
+}
+
 TEST_F(ReportTest, ShowsTheSpectraWhereRunsEndAndNamesDeadTensors) {
   SyntheticSweep sweep = SyntheticSweep::of_four();
   const std::string page = report(sweep);

@@ -186,7 +186,10 @@ std::string curves_section(const Study& study) {
   LineChart acceptance = curve_chart(study, Measure::kAcceptanceLength, Clock::kSteps);
   LineChart loss = curve_chart(study, Measure::kLoss, Clock::kSteps);
   acceptance.lower = loss.lower = schedules(summary);
-  std::string html = side_by_side(acceptance, loss) + legend(summary);
+  std::string html;
+  if (const std::string one_by_one = many_curves(study); !one_by_one.empty())
+    html += one_by_one + "<h3>All arms together</h3>\n";
+  html += side_by_side(acceptance, loss) + legend(summary);
   html += charts_against(study, Clock::kSeconds);
   const auto acceptance_end = end_chart(study, Measure::kAcceptanceLength);
   const auto loss_end = end_chart(study, Measure::kLoss);

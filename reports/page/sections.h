@@ -15,6 +15,7 @@ std::string answer_section(const Study& study);     // a sentence for each quest
 std::string differences(const Study& study);        // paired, to the reference; a part of a section
 std::string values_section(const Study& study);     // final values per arm beside the baselines
 std::string curves_section(const Study& study);     // against steps, seconds and tokens
+std::string many_curves(const Study& study);        // one by one, where so many hide each other
 std::string settings_section(const Study& study);   // learning-rate curves
 std::string option_surfaces(const Study& study);    // two swept options; a part of a section
 std::string trials_section(const Study& study);     // the best of k settings

@@ -149,6 +149,21 @@ std::string_view zoom_driver() {
     colors: chart.looks.map(look => colour(look.colour)),
     axisLineColor: colour('--soft'), gridLineColor: colour('--rule'),
   });
+  // What one chart shows of the horizontal axis, and the step that it is read at, the others follow.
+  let drawn, following = false;
+  const all = act => {
+    if (following || !drawn) return;
+    following = true;
+    drawn.forEach(act);
+    following = false;
+  };
+  const show = (from, to, by) => all(graph =>
+    graph === by || graph.updateOptions({dateWindow: [from, to]}));
+  const readAt = x => all(graph => {
+    let row = 0;
+    while (row + 1 < graph.numRows() && graph.getValue(row, 0) < x) ++row;
+    graph.setSelection(row);
+  });
   const number = value => value === 'NaN' ? NaN : value;
   const draw = ({chart, plot, values}) => {
     const labels = chart.names.map((_, i) => 'arm' + i);
@@ -160,6 +175,8 @@ std::string_view zoom_driver() {
       ...colours(chart), labels: ['step', ...labels], customBars: true, fillAlpha: 0.12,
       connectSeparatedPoints: true, strokeWidth: 2, showRoller: false, rollPeriod: 1,
       labelsDiv: values, legend: 'always',
+      drawCallback: (graph, first) => first || show(...graph.xAxisRange(), graph),
+      highlightCallback: (event, x) => readAt(x),
       series: Object.fromEntries(labels.map((label, i) =>
         [label, {strokePattern: chart.looks[i].dashes.length ? chart.looks[i].dashes : null}])),
       legendFormatter: now => (now.x === undefined ? '' : 'step ' + now.xHTML + ' ') +
@@ -180,12 +197,9 @@ std::string_view zoom_driver() {
     event.preventDefault();
     const [left, right] = keys.get(event.key), width = Math.min(right - left, last - first);
     const from = Math.min(Math.max(left, first), last - width);
-    graph.updateOptions({dateWindow: [from, from + width]});
-    let row = 0;
-    while (row + 1 < graph.numRows() && graph.getValue(row, 0) < from + width / 2) ++row;
-    graph.setSelection(row);
+    show(from, from + width);
+    readAt(from + width / 2);
   });
-  let drawn;
   part.addEventListener('toggle', () => { 
     if (part.open) drawn = drawn || boxes.map(box => {
       const graph = draw(box);
