@@ -86,6 +86,9 @@ std::string many_curves(const Study& study) {
   if (shown(study.summary).size() <= kMostTogether) return "";
   return differences_over_training(study.summary) + "<h3>Acceptance length, arm by arm</h3>\n" +
          arm_by_arm(study, Measure::kAcceptanceLength) +
+         paragraph("All on one scale; the line without markers is " +
+                       escape(study.summary.arms[study.summary.reference].name) + ".",
+                   "note") +
          details("Loss, arm by arm", arm_by_arm(study, Measure::kLoss), "figures");
 }
 
