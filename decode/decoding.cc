@@ -26,6 +26,7 @@ struct Decoding::Sequence {
   Draft draft;
   DecodedAnswer answer;
   bool ended = false;
+  std::vector<int64_t> path = {};  // of a tree: the drafted tokens that were kept
 };
 
 Decoding::Decoding(Transformer& target, std::vector<int64_t> taps)
@@ -99,9 +100,16 @@ void Decoding::answer_batch(std::span<const Prompt> prompts, int64_t first, Prop
       if (!std::isfinite(row[choices.back()])) {
         throw Error("prompt " + s.prompt.id,
                     "the target's logits are not finite at position " +
-                        std::to_string(s.position + r) +
+                        std::to_string(s.position + (s.draft.parents.empty() ? r : 0)) +
                         "; its weights are damaged or do not fit its configuration");
       }
+    }
+    if (!s.draft.parents.empty()) {
+      s.path = accepted_path(s.draft.tokens, s.draft.parents, choices);
+      std::vector<int32_t> tokens;
+      for (const int64_t i : s.path) tokens.push_back(s.draft.tokens[i]);
+      s.draft = {.tokens = std::move(tokens)};
+      return Verdict{std::ssize(s.path), choices[s.path.empty() ? 0 : s.path.back() + 1]};
     }
     if (options.temperature == 0) return verify_greedy(s.draft.tokens, choices);
     p.resize(rows * vocab_size);
@@ -155,9 +163,16 @@ void Decoding::answer_batch(std::span<const Prompt> prompts, int64_t first, Prop
       if (s.ended) continue;
       at_work.push_back(&s);
       s.draft = proposer.propose(s.index, s.anchor, options.temperature, s.proposals);
+      const auto root = std::ssize(rows);
       rows.push_back({s.index, s.position, s.anchor});
-      for (size_t i = 0; i < s.draft.tokens.size(); ++i)
-        rows.push_back({s.index, s.position + 1 + static_cast<int64_t>(i), s.draft.tokens[i]});
+      for (int64_t i = 0; i < std::ssize(s.draft.tokens); ++i) {
+        if (s.draft.parents.empty()) {
+          rows.push_back({s.index, s.position + 1 + i, s.draft.tokens[i]});
+        } else {
+          const int64_t parent = root + 1 + s.draft.parents[i];
+          rows.push_back({s.index, rows[parent].position + 1, s.draft.tokens[i], parent});
+        }
+      }
     }
     seconds_.draft += watch.lap();
     const at::Tensor logits = target_.logits(pass(cache, rows, proposer.needs_taps()));
@@ -165,13 +180,21 @@ void Decoding::answer_batch(std::span<const Prompt> prompts, int64_t first, Prop
     int64_t row = 0;
     for (Sequence* s : at_work) {
       const auto count = static_cast<int64_t>(s->draft.tokens.size()) + 1;
+      const bool tree = !s->draft.parents.empty();
       const Verdict verdict = choose(*s, logits.const_data_ptr<float>() + row * vocab_size);
       std::vector<int32_t> passed = {s->anchor};
       passed.insert(passed.end(), s->draft.tokens.begin(),
                     s->draft.tokens.begin() + verdict.accepted);
-      proposer.observe(
-          s->index, passed,
-          proposer.needs_taps() ? tapped_.narrow(0, row, std::ssize(passed)) : at::Tensor());
+      if (tree && !s->path.empty()) target_.keep_path(cache, rows, row + 1 + s->path.back());
+      at::Tensor taps;
+      if (proposer.needs_taps() && tree) {
+        std::vector<int64_t> kept = {row};
+        for (const int64_t i : s->path) kept.push_back(row + 1 + i);
+        taps = tapped_.index_select(0, at::tensor(kept));
+      } else if (proposer.needs_taps()) {
+        taps = tapped_.narrow(0, row, std::ssize(passed));
+      }
+      proposer.observe(s->index, passed, taps);
       s->answer.passes.push_back(add(*s, verdict));
       row += count;
     }

@@ -168,6 +168,58 @@ TEST_F(DecodingTest, LookingUpLeavesGreedyAnswersAsTheyAreAndIsRightWhereTheyRep
   EXPECT_TRUE(proposer.propose(1, 5, 0, random).tokens.empty());
 }
 
+// Drafts what the target says by itself as one branch among wrong ones, which come first.
+class BranchingProposer : public KnowingProposer {
+ public:
+  using KnowingProposer::KnowingProposer;
+  Draft propose(int64_t sequence, int32_t anchor, double temperature, Random& random) override {
+    const Draft right = KnowingProposer::propose(sequence, anchor, temperature, random);
+    Draft tree;
+    int64_t at = -1;
+    for (const int32_t token : right.tokens) {
+      tree.tokens.insert(tree.tokens.end(), {(token + 2) % 128, token});
+      tree.parents.insert(tree.parents.end(), {at, at});
+      at = std::ssize(tree.tokens) - 1;
+    }
+    return tree;
+  }
+};
+
+TEST_F(DecodingTest, ATreeIsFollowedAlongTheTargetsOwnTextAndLeavesItAsItIs) {
+  const auto expected = texts(plain({.max_tokens = 30}));
+  std::vector<int64_t> lengths;
+  for (const Prompt& prompt : prompts_) lengths.push_back(std::ssize(prompt.token_ids));
+  for (const int64_t batch : {1, 4}) {
+    KnowingProposer chain(expected, lengths, 9);
+    BranchingProposer tree(expected, lengths, 9);
+    const DecodeOptions options{.max_tokens = 30, .batch = batch};
+    const auto of_chain = decoding_.answer(prompts_, chain, options, kGoOn);
+    const auto of_tree = decoding_.answer(prompts_, tree, options, kGoOn);
+    EXPECT_EQ(texts(of_tree), expected) << "batch " << batch;
+    for (size_t i = 0; i < prompts_.size(); ++i)
+      EXPECT_EQ(of_tree[i].passes.size(), of_chain[i].passes.size());
+  }
+}
+
+TEST_F(DecodingTest, TreesOfADrafterLeaveGreedyAnswersAsTheyAreAndLargerOnesAcceptNoLess) {
+  const auto expected = texts(plain({.max_tokens = 30}));
+  const DrafterConfig config = drafter_config(R"("layer_types": ["full_attention"])");
+  int64_t before = INT64_MAX;
+  for (const int64_t budget : {1, 8, 64, 400}) {
+    DrafterProposer proposer(config, initial_parameters(config, 3), frozen(), vocabulary(), budget);
+    for (const int64_t batch : {1, 4}) {
+      const auto answers =
+          decoding_.answer(prompts_, proposer, {.max_tokens = 30, .batch = batch}, kGoOn);
+      EXPECT_EQ(texts(answers), expected) << budget << " nodes, batch " << batch;
+      int64_t passes = 0;
+      for (const DecodedAnswer& answer : answers) passes += std::ssize(answer.passes);
+      EXPECT_LE(passes, before) << budget << " nodes";
+      before = passes;
+    }
+  }
+  EXPECT_LT(before, 7 * 29) << "something was accepted";
+}
+
 // A drafter sees what it saw in training: the taps of a store, which are those of a pass over the
 // whole text, of what lies before the anchor.
 TEST_F(DecodingTest, ADraftIsThatOfOneBlockBehindAWholePassOverTheText) {

@@ -5,17 +5,26 @@
 #include <algorithm>
 
 #include "decode/verification.h"
+#include "kernels/frozen_head_loss.h"
+#include "model/draft_tree.h"
 #include "target_model/decoder_loops.h"
 
 namespace draftlab {
+namespace {
+
+constexpr int64_t kTop = 8;  // tokens of each slot that a tree is made of
+
+}  // namespace
 
 DrafterProposer::DrafterProposer(const DrafterConfig& config, NamedTensors weights,
-                                 const FrozenTensors& target, const DraftVocabulary& vocabulary)
+                                 const FrozenTensors& target, const DraftVocabulary& vocabulary,
+                                 int64_t tree)
     : config_(config),
       weights_(std::move(weights)),
       vocabulary_(vocabulary),
       head_(vocabulary.head_rows(target.head)),
-      drafter_(config, target.embedding, head_) {}
+      drafter_(config, target.embedding, head_),
+      tree_(tree) {}
 
 void DrafterProposer::start(int64_t sequences) { contexts_.assign(sequences, {}); }
 
@@ -34,6 +43,21 @@ void DrafterProposer::observe(int64_t sequence, std::span<const int32_t> tokens,
   context.length = length;
 }
 
+// hidden [B-1, H] of slots 1 .. B-1.
+Draft DrafterProposer::propose_tree(const at::Tensor& hidden) const {
+  const auto rows = static_cast<size_t>(longest());
+  const std::vector<int64_t> no_labels(rows, -1);
+  std::vector<double> losses(rows), log_probabilities(rows * kTop);
+  std::vector<int64_t> ids(rows * kTop);
+  frozen_head_top(hidden, head_, no_labels, losses, {kTop, ids, log_probabilities});
+  Draft draft;
+  for (const DraftTree::Node& node : best_tree(ids, log_probabilities, kTop, tree_).nodes) {
+    draft.tokens.push_back(static_cast<int32_t>(vocabulary_.target_id(node.token)));
+    draft.parents.push_back(node.parent);
+  }
+  return draft;
+}
+
 Draft DrafterProposer::propose(int64_t sequence, int32_t anchor, double temperature,
                                Random& random) {
   const Context& context = contexts_[sequence];
@@ -46,6 +70,7 @@ Draft DrafterProposer::propose(int64_t sequence, int32_t anchor, double temperat
   batch.token_ids[0] = anchor;
   batch.block_size = config_.block_size;
   const at::Tensor hidden = drafter_.forward_behind(weights_, batch);
+  if (tree_ > 0 && temperature == 0) return propose_tree(hidden.narrow(0, 1, longest()));
   const at::Tensor logits = at::mm(hidden.narrow(0, 1, longest()), head_.t());  // [B-1, V_d]
 
   Draft draft;

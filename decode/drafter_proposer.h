@@ -20,8 +20,10 @@ class DrafterProposer : public Proposer {
  public:
   // weights: float32, as parameter_shapes(config). The vocabulary is the one that it was trained
   // with.
+  // tree: nodes of the tree that a greedy draft is, the likeliest of the slots' 8 likeliest tokens
+  // (model/draft_tree.h); 0: the chain of the likeliest ones.
   DrafterProposer(const DrafterConfig& config, NamedTensors weights, const FrozenTensors& target,
-                  const DraftVocabulary& vocabulary);
+                  const DraftVocabulary& vocabulary, int64_t tree = 0);
 
   int64_t longest() const override { return config_.block_size - 1; }
   bool needs_taps() const override { return true; }
@@ -30,6 +32,8 @@ class DrafterProposer : public Proposer {
   Draft propose(int64_t sequence, int32_t anchor, double temperature, Random& random) override;
 
  private:
+  Draft propose_tree(const at::Tensor& hidden) const;
+
   // Rows that were observed, with room behind them so that a new one seldom moves the others.
   struct Context {
     at::Tensor rows;  // [capacity, H] of Drafter::context_rows()
@@ -41,6 +45,7 @@ class DrafterProposer : public Proposer {
   DraftVocabulary vocabulary_;
   at::Tensor head_;  // [V_d, H]
   Drafter drafter_;
+  int64_t tree_;
   std::vector<Context> contexts_;
 };
 

@@ -7,7 +7,7 @@ namespace draftlab {
 Draft LookUpProposer::propose(int64_t sequence, int32_t anchor, double, Random&) {
   std::vector<int32_t>& text = texts_[sequence];
   text.push_back(anchor);  // not passed yet
-  Draft draft{look_up(text, longest_), {}};
+  Draft draft{.tokens = look_up(text, longest_)};
   text.pop_back();
   return draft;
 }

@@ -16,6 +16,9 @@ struct Draft {
   // [tokens, V] float32: of what each was drawn, over the target's vocabulary. Undefined where the
   // draft is one of certain tokens, as every greedy one.
   at::Tensor probabilities;
+  // A tree of drafts: of each token the one before it that it follows, -1 for the anchor. Greedy
+  // alone. Empty: each token follows the one before it.
+  std::vector<int64_t> parents = {};
 };
 
 // What drafts: a trained drafter, a table of n-grams, nothing. It learns what the target has passed

@@ -50,7 +50,7 @@ std::unique_ptr<Proposer> proposer_of(const DecodingSettings& settings, const Se
   if (settings.proposer == "look_up")
     return std::make_unique<LookUpProposer>(config.drafter.block_size - 1);
   return std::make_unique<DrafterProposer>(config.drafter, std::move(state.weights), data.frozen(),
-                                           data.vocabulary());
+                                           data.vocabulary(), settings.tree);
 }
 
 void add(const std::vector<DecodedAnswer>& answers, DecodingCost& cost) {

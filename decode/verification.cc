@@ -11,6 +11,17 @@ Verdict verify_greedy(std::span<const int32_t> tokens, std::span<const int32_t> 
   return {accepted, choices[accepted]};
 }
 
+std::vector<int64_t> accepted_path(std::span<const int32_t> tokens,
+                                   std::span<const int64_t> parents,
+                                   std::span<const int32_t> choices) {
+  std::vector<int64_t> path;
+  int64_t at = -1;
+  for (int64_t i = 0; i < std::ssize(tokens); ++i) {
+    if (parents[i] == at && tokens[i] == choices[at + 1]) path.push_back(at = i);
+  }
+  return path;
+}
+
 void softmax(const float* x, int64_t size, double temperature, float* p) {
   const float largest = *std::max_element(x, x + size);
   double sum = 0;

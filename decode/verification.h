@@ -19,6 +19,13 @@ struct Verdict {
 // behind the anchor and behind each token.
 Verdict verify_greedy(std::span<const int32_t> tokens, std::span<const int32_t> choices);
 
+// The same of a tree of drafts: the path from the anchor whose every token is the target's choice
+// behind the one before it, as indices of tokens. choices [tokens + 1]: behind the anchor, then
+// behind each token. Of children that are the same token the first is followed.
+std::vector<int64_t> accepted_path(std::span<const int32_t> tokens,
+                                   std::span<const int64_t> parents,
+                                   std::span<const int32_t> choices);
+
 // p[i] = e^(x[i] / temperature) / sum, float32, size > 0. REQUIRES: temperature > 0.
 void softmax(const float* x, int64_t size, double temperature, float* p);
 

@@ -48,6 +48,21 @@ TEST(Draw, HasTheProbabilitiesAndNeverWhatHasNone) {
   EXPECT_EQ(draw(p, std::nextafter(1.0, 0.0)), 4);
 }
 
+// Token 0 follows the anchor, 1 too, 2 follows 0, 3 follows 1, 4 follows 2.
+TEST(AcceptedPath, GoesDownTheTreeWhereTheTargetSaysTheSame) {
+  const std::vector<int32_t> tokens = {5, 6, 7, 7, 8};
+  const std::vector<int64_t> parents = {-1, -1, 0, 1, 2};
+  const auto path = [&](const std::vector<int32_t>& choices) {
+    return accepted_path(tokens, parents, choices);
+  };
+  // Behind the anchor, 5, 6, 5 7, 6 7, 5 7 8.
+  EXPECT_EQ(path({5, 7, 0, 8, 0, 0}), (std::vector<int64_t>{0, 2, 4}));
+  EXPECT_EQ(path({6, 7, 7, 8, 0, 0}), (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(path({5, 9, 7, 8, 0, 0}), (std::vector<int64_t>{0}))
+      << "the other branch's 7 is not its";
+  EXPECT_TRUE(path({9, 7, 7, 8, 0, 0}).empty());
+}
+
 TEST(Softmax, SharpensWithTheTemperature) {
   const std::vector<float> x = {0, std::log(2.f), std::log(4.f)};
   std::vector<float> p(3);

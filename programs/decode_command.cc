@@ -1,4 +1,6 @@
+#include <cmath>
 #include <iostream>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/lease.h"
@@ -18,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr char kHelp[] =
     "usage: draftlab decode DIR [--run RUN]... [--prompts FILE] [--tokens N]\n"
     "                       [--temperature T] [--seed S] [--batch B] [--threads N]\n"
-    "                       [--proposer look_up] [--json]\n\n"
+    "                       [--proposer look_up] [--tree N,...] [--json]\n\n"
     "Decodes prompts with the drafter of a run and without it, in turn: tokens that a pass of the\n"
     "target yields, tokens a second, and the speed-up over plain decoding. A greedy answer is the\n"
     "plain one, token for token; a sampled one has the target's distribution.\n"
@@ -29,6 +31,19 @@ constexpr char kHelp[] =
     "  draftlab decode runs/quick\n"
     "  draftlab decode runs/quick --run 'Muon seed=1' --prompts prompts/own_240.jsonl --tokens 64\n"
     "  draftlab decode runs/quick --temperature 0.8 --seed 2 --batch 8\n";
+
+// "8,16": numbers with commas between them.
+std::vector<int64_t> budgets(const std::string& text) {
+  std::vector<int64_t> budgets;
+  std::istringstream words(text + ",");
+  for (std::string word; std::getline(words, word, ',');) {
+    const double number = parse_number(word, "--tree");
+    if (!(number >= 0 && number <= 1024 && number == std::floor(number)))
+      throw UsageError("--tree must be whole numbers from 0 to 1024 with commas between them");
+    budgets.push_back(static_cast<int64_t>(number));
+  }
+  return budgets;
+}
 
 // Runs that are done and reported, or those that are named.
 std::vector<const PlannedRun*> chosen(const PlanRecord& plan,
@@ -47,6 +62,7 @@ JsonObject json_of(const PlannedRun& run, const DecodingRecord& record) {
   return {{"run", run.name},
           {"arm", run.arm},
           {"proposer", record.proposer},
+          {"tree", record.settings.tree},
           {"prompts", static_cast<int64_t>(record.prompts.size())},
           {"different", record.different()},
           {"tokens_per_pass", cost.tokens_per_pass()},
@@ -76,6 +92,9 @@ int decode_command(const Words& words) {
   line.option("proposer", "NAME",
               "drafter, the default, or look_up: drafts what followed the last time in the prompt "
               "and the answer, without a drafter; its numbers are printed alone");
+  line.option("tree", "N,...",
+              "greedy with trees of so many drafted tokens for each pass of the target, one budget "
+              "after the other; 0: a chain; printed alone");
   line.option("threads", "N", "of the worker; default: all cores");
   line.flag("json", "the numbers as JSON");
   if (!line.parse(words)) return 0;
@@ -104,23 +123,31 @@ int decode_command(const Words& words) {
     if (*proposer != "drafter" && *proposer != "look_up")
       throw UsageError("--proposer must be drafter or look_up");
   }
+  const std::vector<int64_t> trees = budgets(line.optional_text("tree").value_or("0"));
+  if (line.given("tree") && (settings.temperature > 0 || settings.proposer != "drafter"))
+    throw UsageError("--tree is for greedy decoding with a drafter");
   const Lease lock(folder.lock());
   const InterruptCounter interrupts;
   JsonArray all;
   bool different = false;
+  // The report is about a drafter's chains.
+  const bool kept = settings.file.empty() && settings.proposer == "drafter" && !line.given("tree");
   for (const PlannedRun* run : chosen(plan, line.texts("run"))) {
-    const SegmentFolder segment(folder, run->segments.back());
-    fs::path out = segment.decoding();
-    const bool kept = settings.file.empty() && settings.proposer == "drafter";
+    fs::path out = SegmentFolder(folder, run->segments.back()).decoding();
     if (!kept) out += ".apart";
-    const auto record = decode_run(folder, plan, *run, settings, out);
-    if (!kept) fs::remove(out);
-    if (!record) return 1;
-    different |= record->different() > 0;
-    if (line.given("json")) {
-      all.push_back(json_of(*run, *record));
-    } else {
-      std::cout << printable(run->name) << ": " << decoding_text(*record) << std::endl;
+    for (const int64_t tree : trees) {
+      settings.tree = tree;
+      const auto record = decode_run(folder, plan, *run, settings, out);
+      if (!kept) fs::remove(out);
+      if (!record) return 1;
+      different |= record->different() > 0;
+      if (line.given("json")) {
+        all.push_back(json_of(*run, *record));
+        continue;
+      }
+      std::cout << printable(run->name);
+      if (line.given("tree")) std::cout << ", tree of " << tree;
+      std::cout << ": " << decoding_text(*record) << std::endl;
     }
   }
   if (line.given("json")) std::cout << pretty(all);

@@ -94,6 +94,8 @@ DecodingSettings settings_with_file(const Json& value, const std::string& where)
   if (fields.has("file")) settings.file = fields.text("file");
   settings.proposer = fields.text("proposer", settings.proposer);
   require_one_of(settings.proposer, {"drafter", "look_up"}, fields.where("proposer"));
+  settings.tree = fields.integer("tree", settings.tree);
+  require_between(settings.tree, 0, 1024, fields.where("tree"));
   fields.finish();
   return settings;
 }
@@ -116,6 +118,7 @@ JsonObject to_json(const DecodingSettings& settings) {
                     {"threads", settings.threads},
                     {"samples", settings.samples}};
   if (!settings.file.empty()) object["file"] = settings.file;
+  if (settings.tree > 0) object["tree"] = settings.tree;
   if (settings.proposer != "drafter") object["proposer"] = settings.proposer;
   return object;
 }

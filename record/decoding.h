@@ -25,10 +25,13 @@ struct DecodingSettings {
   // What drafts: "drafter", the run's; "look_up", what followed the last time, as far as the run's
   // drafter looks, without a drafter (decode/look_up_proposer.h).
   std::string proposer = "drafter";
+  // Nodes of the tree that the drafter drafts for each pass of the target, where decoding is
+  // greedy; 0: a chain.
+  int64_t tree = 0;
   bool operator==(const DecodingSettings&) const = default;
 };
-// "decode" of a sweep file, which names no file of prompts and no proposer. Unknown keys and values
-// out of range are errors.
+// "decode" of a sweep file, which names no file of prompts, no proposer and no tree. Unknown keys
+// and values out of range are errors.
 DecodingSettings parse_decoding_settings(const Json& value, const std::string& where);
 JsonObject to_json(const DecodingSettings& settings);
 

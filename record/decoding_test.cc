@@ -24,7 +24,7 @@ class DecodingFileTest : public ::testing::Test {
 
 DecodingRecord example() {
   DecodingRecord record;
-  record.settings = {"p.jsonl", 2, 64, 0.5, 3, 4, 2, 1, "look_up"};
+  record.settings = {"p.jsonl", 2, 64, 0.5, 3, 4, 2, 1, "look_up", 16};
   record.weights_hash = "abc";
   record.proposer = "look_up";
   record.speculative = {120, 40, 0.5, 1, 2, 0.25};

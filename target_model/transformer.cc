@@ -103,6 +103,14 @@ TransformerWeights load_weights(TargetCheckpoint& checkpoint) {
   return weights;
 }
 
+namespace {
+
+bool is_tree(std::span<const TokenRow> rows) {
+  return std::ranges::any_of(rows, [](const TokenRow& row) { return row.parent >= 0; });
+}
+
+}  // namespace
+
 Transformer::Transformer(TransformerConfig config, TransformerWeights weights, Products products)
     : config_(std::move(config)),
       embedding_(weights.embedding),
@@ -144,9 +152,14 @@ at::Tensor Transformer::forward(KeyValueCache& cache, std::span<const TokenRow> 
     }
     TORCH_CHECK(row.position >= 0 && row.position < cache.capacity(row.sequence),
                 "row past its cache");
+    TORCH_CHECK(row.parent < &row - rows.data() &&
+                    (row.parent < 0 || (rows[row.parent].sequence == row.sequence &&
+                                        rows[row.parent].position + 1 == row.position)),
+                "a row's parent is not the row before it");
     positions = std::max(positions, row.position + 1);
   }
   grow_rotations(positions);
+  branches_.clear();
 
   at::Tensor hidden = at::empty({count, c.hidden_size});
   const float* embedding = embedding_.data_ptr<float>();
@@ -158,6 +171,7 @@ at::Tensor Transformer::forward(KeyValueCache& cache, std::span<const TokenRow> 
     const Layer& layer = layers_[l];
     const at::Tensor qkv = (*layer.qkv)(rms_norm_rows(hidden, layer.input_norm, c.rms_norm_eps));
     hidden = layer.output->add_to(hidden, attention(cache, rows, l, qkv));
+    if (is_tree(rows)) branches_.push_back(qkv);
     const at::Tensor gate_up =
         (*layer.gate_up)(rms_norm_rows(hidden, layer.post_norm, c.rms_norm_eps));
     hidden = layer.down->add_to(hidden, gated_silu_rows(gate_up));
@@ -187,7 +201,7 @@ at::Tensor Transformer::attention(KeyValueCache& cache, std::span<const TokenRow
       }
       rotate(head, cosines_.data() + position * half, sines_.data() + position * half, c.head_dim);
     }
-    for (int64_t g = 0; g < c.kv_heads; ++g) {
+    for (int64_t g = 0; g < c.kv_heads && rows[r].parent < 0; ++g) {
       const float* key = row + (c.heads + g) * c.head_dim;
       cache.put(rows[r].sequence, layer, g, position, key, key + c.kv_heads * c.head_dim);
     }
@@ -198,6 +212,7 @@ at::Tensor Transformer::attention(KeyValueCache& cache, std::span<const TokenRow
     std::vector<float> scores;
     for (int64_t i = begin; i < end; ++i) {
       const int64_t r = i / c.kv_heads, g = i % c.kv_heads, length = rows[r].position + 1;
+      if (rows[r].parent >= 0) continue;
       scores.resize(std::max<size_t>(scores.size(), length + KeyValueCache::kLanes));
       for (int64_t h = g * group; h < (g + 1) * group; ++h) {
         attend(projected + r * width + h * c.head_dim, cache.keys(rows[r].sequence, layer, g),
@@ -206,7 +221,54 @@ at::Tensor Transformer::attention(KeyValueCache& cache, std::span<const TokenRow
       }
     }
   });
+  if (is_tree(rows)) attend_to_paths(cache, rows, layer, qkv, mixed);
   return mixed;
+}
+
+// Lays each path into the cache in turn, one position behind the other, so that its last row sees
+// what it would see alone, summed in the same order.
+void Transformer::attend_to_paths(KeyValueCache& cache, std::span<const TokenRow> rows,
+                                  int64_t layer, const at::Tensor& qkv,
+                                  const at::Tensor& mixed) const {
+  const TransformerConfig& c = config_;
+  const int64_t width = qkv.size(1), group = c.heads / c.kv_heads;
+  const float* projected = qkv.const_data_ptr<float>();
+  float* out = mixed.data_ptr<float>();
+  at::parallel_for(0, c.kv_heads, 1, [&](int64_t begin, int64_t end) {
+    std::vector<float> scores;
+    for (int64_t g = begin; g < end; ++g) {
+      for (int64_t r = 0; r < std::ssize(rows); ++r) {
+        if (rows[r].parent < 0) continue;
+        for (int64_t a = r; rows[a].parent >= 0; a = rows[a].parent) {
+          const float* key = projected + a * width + (c.heads + g) * c.head_dim;
+          cache.put(rows[a].sequence, layer, g, rows[a].position, key,
+                    key + c.kv_heads * c.head_dim);
+        }
+        const int64_t length = rows[r].position + 1;
+        scores.resize(std::max<size_t>(scores.size(), length + KeyValueCache::kLanes));
+        const float *keys = cache.keys(rows[r].sequence, layer, g),
+                    *values = cache.values(rows[r].sequence, layer, g);
+        for (int64_t h = g * group; h < (g + 1) * group; ++h) {
+          attend(projected + r * width + h * c.head_dim, keys, values, cache.value_stride(), length,
+                 c.head_dim, scores.data(), out + (r * c.heads + h) * c.head_dim);
+        }
+      }
+    }
+  });
+}
+
+void Transformer::keep_path(KeyValueCache& cache, std::span<const TokenRow> rows, int64_t last) {
+  const TransformerConfig& c = config_;
+  for (int64_t a = last; rows[a].parent >= 0; a = rows[a].parent) {
+    for (int64_t layer = 0; layer < std::ssize(branches_); ++layer) {
+      const at::Tensor& qkv = branches_[layer];
+      const float* projected = qkv.const_data_ptr<float>() + a * qkv.size(1);
+      for (int64_t g = 0; g < c.kv_heads; ++g) {
+        const float* key = projected + (c.heads + g) * c.head_dim;
+        cache.put(rows[a].sequence, layer, g, rows[a].position, key, key + c.kv_heads * c.head_dim);
+      }
+    }
+  }
 }
 
 }  // namespace draftlab

@@ -41,6 +41,10 @@ struct TokenRow {
   int64_t sequence = 0;  // index into the cache
   int64_t position = 0;  // from 0
   int32_t token = 0;
+  // Of a tree of drafts: the row before it in this pass that it follows, which is at the position
+  // before. It sees its ancestors and what the topmost of them sees, and no other branch. -1: the
+  // row follows the position before it, whoever wrote that.
+  int64_t parent = -1;
 };
 
 // The forward pass of a frozen target: any mixture of rows of any sequences at once, without
@@ -60,9 +64,15 @@ class Transformer {
   using LayerOutput = std::function<void(int64_t layer, const at::Tensor& hidden)>;
 
   // Runs rows whose sequence's earlier positions are in `cache` or earlier in `rows`, and adds
-  // theirs to the cache. Returns [R, H] behind the final norm.
+  // theirs to the cache; rows with a parent leave the positions from their root on undefined there
+  // until keep_path(). A row's bits are those that it would have alone behind its ancestors.
+  // Returns [R, H] behind the final norm.
   at::Tensor forward(KeyValueCache& cache, std::span<const TokenRow> rows,
                      const LayerOutput& on_layer = {});
+
+  // Puts one of the paths of the last pass, whose rows these were, into the cache: `last` and its
+  // ancestors that have a parent.
+  void keep_path(KeyValueCache& cache, std::span<const TokenRow> rows, int64_t last);
 
   // [R, V] for [R, H] behind the final norm.
   at::Tensor logits(const at::Tensor& hidden) const { return (*head_)(hidden); }
@@ -75,12 +85,15 @@ class Transformer {
 
   at::Tensor attention(KeyValueCache& cache, std::span<const TokenRow> rows, int64_t layer,
                        const at::Tensor& qkv) const;
+  void attend_to_paths(KeyValueCache& cache, std::span<const TokenRow> rows, int64_t layer,
+                       const at::Tensor& qkv, const at::Tensor& mixed) const;
   void grow_rotations(int64_t positions);
 
   TransformerConfig config_;
   at::Tensor embedding_, final_norm_;
   std::unique_ptr<FrozenLinear> head_;
   std::vector<Layer> layers_;
+  std::vector<at::Tensor> branches_;    // [layers] qkv of the last pass, if it was over a tree
   std::vector<float> cosines_, sines_;  // [positions, head_dim / 2]
 };
 

@@ -270,6 +270,43 @@ TEST(Transformer, ACopiedPrefixGivesTheSameBitsAsItsOwn) {
   EXPECT_TRUE(own.equal(model.transformer->forward(cache, rows_of(ids, 1, 19, 30))));
 }
 
+TEST(Transformer, ATreesRowsAreThoseOfEachPathAloneAndOnePathIsKept) {
+  Model model("qwen3");
+  TargetCheckpoint checkpoint;
+  checkpoint.config = model.config;
+  checkpoint.weights = std::make_unique<RandomWeights>(model.weights);
+  Transformer target(model.config, load_weights(checkpoint), Products::kRowwise);
+  const std::vector<int32_t> text = random_ids(12, 0);
+  KeyValueCache cache(model.config, {30});
+  target.forward(cache, rows_of(text, 0, 0, 9));
+  const std::vector<TokenRow> tree = {{0, 9, text[9]}, {0, 10, 4, 0}, {0, 10, 5, 0},
+                                      {0, 11, 6, 2},   {0, 11, 7, 1}, {0, 12, 8, 3}};
+  const at::Tensor hidden = target.forward(cache, tree);
+  target.keep_path(cache, tree, 5);
+  const at::Tensor behind = target.forward(cache, std::vector<TokenRow>{{0, 13, 9}});
+  const std::vector<std::vector<int64_t>> paths = {{0, 1, 4}, {0, 2, 3, 5}};
+  for (const std::vector<int64_t>& path : paths) {
+    KeyValueCache alone(model.config, {30});
+    target.forward(alone, rows_of(text, 0, 0, 9));
+    std::vector<TokenRow> rows;
+    for (const int64_t row : path) rows.push_back({0, tree[row].position, tree[row].token});
+    const at::Tensor expected = target.forward(alone, rows);
+    for (size_t i = 0; i < path.size(); ++i)
+      EXPECT_TRUE(hidden[path[i]].equal(expected[static_cast<int64_t>(i)])) << path[i];
+    if (path.back() == 5) {
+      EXPECT_TRUE(behind.equal(target.forward(alone, std::vector<TokenRow>{{0, 13, 9}})));
+    }
+  }
+}
+
+TEST(Transformer, ARowWhoseParentIsNotRightBeforeItIsRefused) {
+  Model model("llama");
+  KeyValueCache cache(model.config, {8});
+  for (const std::vector<TokenRow>& rows :
+       {std::vector<TokenRow>{{0, 0, 1}, {0, 2, 1, 0}}, {{0, 0, 1}, {0, 1, 1, 1}}})
+    EXPECT_THROW(model.transformer->forward(cache, rows), c10::Error);
+}
+
 TEST(Transformer, ATokenOutsideOfTheVocabularyIsAnError) {
   Model model("llama");
   KeyValueCache cache(model.config, {4});

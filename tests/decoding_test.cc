@@ -91,6 +91,14 @@ TEST_F(DecodeCommandTest, TriesADrafterOnPromptsOfAFileAndSaysWhatIsWrongWithOth
   EXPECT_EQ(found.at(0).at("different").as_int64(), 0);
   EXPECT_FALSE(fs::exists(segment_of(out, 1).decoding())) << "the report is about drafters";
 
+  const Finished trees = decode({"--tokens", "12", "--tree", "0,4,16", "--json"});
+  ASSERT_EQ(trees.status, 0) << trees.output;
+  const Json budgets = parse_json(trees.output, "decode");
+  ASSERT_EQ(budgets.as_array().size(), 3u);
+  for (const Json& one : budgets.as_array()) EXPECT_EQ(one.at("different").as_int64(), 0);
+  EXPECT_EQ(budgets.at(2).at("tree").as_int64(), 16);
+  EXPECT_FALSE(fs::exists(segment_of(out, 1).decoding()));
+
   const auto fails = [&](const std::vector<std::string>& more, int status, const char* text) {
     const Finished finished = decode(more);
     EXPECT_EQ(finished.status, status) << finished.output;
@@ -106,6 +114,9 @@ TEST_F(DecodeCommandTest, TriesADrafterOnPromptsOfAFileAndSaysWhatIsWrongWithOth
   replace_file(prompts, R"({"id": "a-1", "token_ids": [1]})");
   fails({"--prompts", prompts, "--tokens", "5000"}, 1, "the target's context ends at 4096");
   fails({"--temperature", "-1"}, 2, "--temperature must be between 0 and 100");
+  fails({"--tree", "8,"}, 1, "--tree");
+  fails({"--tree", "-8"}, 2, "--tree must be whole numbers from 0 to 1024");
+  fails({"--tree", "8", "--temperature", "1"}, 2, "--tree is for greedy decoding with a drafter");
   fails({"--proposer", "oracle"}, 2, "--proposer must be drafter or look_up");
   fails({"--run", "Nobody"}, 1, "Nobody");
   // A drafter whose training was taken away, and one for a target that is another one by now.
