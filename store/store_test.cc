@@ -1,8 +1,10 @@
 // Writer, reader, verifier and description on one small store.
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -237,6 +239,16 @@ TEST_F(Store, ASecondBuilderIsKeptOut) {
   StoreWriter writer(folder_, header(), kShards);
   EXPECT_THAT([&] { StoreWriter second(folder_, header(), kShards); },
               ThrowsMessage<Error>(HasSubstr("another draftlab works in this folder")));
+}
+
+TEST_F(Store, ABuilderOnAnotherMachineKeepsTheFolderUntilItIsSilent) {
+  make_folder(folder_);
+  replace_file(folder_ / "lock", "pid 7 on another.machine since 2026-01-02T03:04:05Z");
+  EXPECT_THAT([&] { build(); }, ThrowsMessage<Error>(HasSubstr("pid 7 on another.machine")));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
+  fs::last_write_time(folder_ / "lock", fs::file_time_type::clock::now() - std::chrono::minutes(2));
+  build();
+  EXPECT_THAT(findings(), IsEmpty());
 }
 
 TEST_F(Store, AFileThatChangedIsHashedAgain) {

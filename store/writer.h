@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "base/file.h"
+#include "base/lease.h"
 #include "store/manifest.h"
 #include "store/shard.h"
 
@@ -19,7 +19,7 @@ class StoreWriter {
   // Starts a store of `shards` shards, or goes on with a killed build or a damaged store: shards
   // whose bytes still have their hash count as finished. `header` is the manifest without shards
   // and looped_share. Throws Error if the folder belongs to another specification, key by key, or
-  // if another process builds there.
+  // if another process builds there, on this machine or another.
   StoreWriter(const std::filesystem::path& folder, StoreManifest header, int64_t shards);
 
   bool has_shard(int64_t index) const { return finished_.contains(index); }
@@ -33,7 +33,7 @@ class StoreWriter {
   StoreManifest manifest() const;  // of the finished shards
 
   std::filesystem::path folder_;
-  FileLock lock_;
+  Lease lock_;
   StoreManifest header_;
   int64_t shards_;
   std::map<int64_t, ShardEntry> finished_;
