@@ -113,6 +113,7 @@ TEST_F(LeaseTest, AnOwnerThatFindsAnotherNameEndsAndLeavesTheFileToIt) {
   if (child == 0) {
     const Lease lease(file_, 0.01);
     ::raise(SIGSTOP);
+    ::alarm(30);  // should nobody end us
     for (;;) ::pause();
   }
   int status = 0;
