@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
+#include "record/segment_text.h"
 
 namespace draftlab {
 namespace {
@@ -92,16 +93,37 @@ std::vector<Piece> pieces_of(const ArmPoint& point, int64_t steps,
 
 std::vector<std::string> SegmentGraph::add_path(std::vector<SegmentConfig> path) {
   assert(!path.empty());
-  std::vector<std::string> ids;
+  const Seeds seeds = path.front().seeds;
+  return add_paths(std::move(path), {seeds}).front();
+}
+
+std::vector<std::vector<std::string>> SegmentGraph::add_paths(std::vector<SegmentConfig> path,
+                                                              const std::vector<Seeds>& seeds) {
+  assert(!path.empty());
+  std::vector<SegmentText> texts;
+  int64_t from_step = 0;
   for (SegmentConfig& config : path) {
-    config.parent = ids.empty() ? "" : ids.back();
-    config.from_step = ids.empty() ? 0 : segments_[index_.at(ids.back())].config.to_step;
+    config.from_step = from_step;
     assert(config.to_step > config.from_step);
-    const std::string id = segment_id(config);
-    if (index_.emplace(id, segments_.size()).second) segments_.push_back({id, std::move(config)});
-    ids.push_back(id);
+    from_step = config.to_step;
+    texts.emplace_back(config);
   }
-  return ids;
+  std::vector<std::vector<std::string>> paths;
+  for (const Seeds& own : seeds) {
+    std::vector<std::string> ids;
+    for (size_t i = 0; i < path.size(); ++i) {
+      const std::string parent = ids.empty() ? "" : ids.back();
+      const std::string id = texts[i].id(parent, own);
+      if (index_.emplace(id, segments_.size()).second) {
+        segments_.push_back({id, path[i]});
+        segments_.back().config.parent = parent;
+        segments_.back().config.seeds = own;
+      }
+      ids.push_back(id);
+    }
+    paths.push_back(std::move(ids));
+  }
+  return paths;
 }
 
 PlanRecord make_plan(const Sweep& sweep, const PlannedStore& store) {
@@ -159,14 +181,16 @@ PlanRecord make_phase(const Sweep& sweep, const PlannedStore& store,
              .from_step = piece.from_step,
              .to_step = piece.to_step});
       }
-      for (const Seeds& seeds : all_seeds) {
-        for (SegmentConfig& segment : path) segment.seeds = seeds;
+      const OptimizerConfig optimizer = path.back().optimizer;
+      const auto ids = graph.add_paths(std::move(path), all_seeds);
+      for (size_t i = 0; i < all_seeds.size(); ++i) {
+        const Seeds& seeds = all_seeds[i];
         PlannedRun run{name + " " + seeds_text(seeds) + until,
                        arm.name,
                        point.label,
-                       path.back().optimizer,
+                       optimizer,
                        seeds,
-                       graph.add_path(path),
+                       ids[i],
                        phase};
         // An arm may be called like another arm's point.
         for (int copy = 2; !names.insert(run.name).second; ++copy) {

@@ -29,6 +29,10 @@ class SegmentGraph {
   // One run's segments in order; sets parent and from_step of each from the one before it. Returns
   // their ids. REQUIRES: not empty, to_step rises.
   std::vector<std::string> add_path(std::vector<SegmentConfig> path);
+  // The same for a path with each of `seeds` in place of its own; the ids by seeds. What the seeds
+  // share is written as text once.
+  std::vector<std::vector<std::string>> add_paths(std::vector<SegmentConfig> path,
+                                                  const std::vector<Seeds>& seeds);
   std::vector<PlannedSegment> take() { return std::move(segments_); }
 
  private:

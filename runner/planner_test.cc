@@ -267,5 +267,26 @@ TEST(SegmentGraph, TheSameConfigurationAfterAnotherPastIsAnotherSegment) {
   EXPECT_NE(graph.add_path({half, whole})[1], graph.add_path({other_half, whole})[1]);
 }
 
+// Ids are made from the text that runs share; they are those of the whole configuration all the
+// same.
+TEST(SegmentGraph, EveryIdIsTheHashOfItsWholeConfiguration) {
+  SegmentConfig half;
+  half.training.steps = 9;
+  half.to_step = 4;
+  half.store = "abc";
+  SegmentConfig rest = half;
+  rest.to_step = 9;
+  SegmentGraph graph;
+  const auto ids = graph.add_paths({half, rest}, {{1, 1, 1}, {1, 2, 3}, {-1, 2, 9000000000}});
+  const std::vector<PlannedSegment> segments = graph.take();
+  ASSERT_EQ(segments.size(), 6u);
+  for (size_t i = 0; i < segments.size(); ++i) {
+    EXPECT_EQ(segments[i].id, segment_id(segments[i].config));
+    EXPECT_EQ(segments[i].id, ids[i / 2][i % 2]);
+    EXPECT_EQ(segments[i].config.parent, i % 2 == 0 ? "" : ids[i / 2][0]);
+  }
+  EXPECT_EQ(segments[4].config.seeds, (Seeds{-1, 2, 9000000000}));
+}
+
 }  // namespace
 }  // namespace draftlab
