@@ -39,6 +39,8 @@ p { margin: 0 0 12px; max-width: 78ch; }
   font-size: 14px; align-items: baseline; }
 .boxes dt { color: var(--soft); font-size: 12px; letter-spacing: 0.04em; text-transform: uppercase; }
 .boxes dd { margin: 0; overflow-wrap: anywhere; }
+.rows { display: none; list-style: none; margin: 0 0 12px; padding: 0; font-size: 14px; }
+.rows strong { font-weight: 500; }
 .against, .checks { font-size: 14px; margin: 10px 0; max-width: none; }
 .checks .bar { display: flex; height: 8px; margin-top: 6px; gap: 2px; }
 .bar span { flex: 1 1 0; min-width: 6px; }
@@ -174,6 +176,7 @@ svg .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke
 
 @media (max-width: 980px) { .opening { grid-template-columns: minmax(0, 1fr); } }
 @media (max-width: 560px) {
+  .rows { display: block; }
   h1 { font-size: 21px; }
   .answer { grid-template-columns: 1fr; gap: 2px; }
   .answer dt { margin-top: 10px; }

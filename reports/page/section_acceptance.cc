@@ -47,6 +47,66 @@ LineChart loss_against_acceptance(const Summary& summary) {
   return chart;
 }
 
+// Of the chosen setting's finished runs the mean of one number a slot; empty where one has none.
+std::vector<Point> mean_of_slots(const std::vector<const Result*>& runs,
+                                 std::vector<double> EvaluationRow::*slots) {
+  std::vector<Point> points;
+  const size_t count = runs.empty() || runs.front()->held_out.empty()
+                           ? 0
+                           : (runs.front()->held_out.back().*slots).size();
+  for (size_t k = 0; k < count; ++k) {
+    std::vector<double> values;
+    for (const Result* run : runs) {
+      if (run->held_out.empty() || (run->held_out.back().*slots).size() != count) return {};
+      values.push_back((run->held_out.back().*slots)[k]);
+    }
+    points.push_back({static_cast<double>(k + 1), estimate(values).mean});
+  }
+  return points;
+}
+
+// How often the label is among a drafter's likeliest tokens: what a tree of drafts can still find
+// where the first choice is wrong. Empty where no run recorded it.
+std::string recall_figures(const Summary& summary, const std::vector<Tick>& ticks) {
+  const auto chart_of = [&](const std::string& k, std::vector<double> EvaluationRow::*slots) {
+    LineChart chart;
+    chart.text = {"recall-" + k,
+                  "Label among the " + k + " likeliest",
+                  "For each slot of the block, the share of held-out blocks whose label is among "
+                  "the " +
+                      k +
+                      " tokens that the drafter finds likeliest there, at the end of "
+                      "training; means over runs.",
+                  "slot",
+                  "",
+                  "evaluations.csv"};
+    chart.y_from_zero = true;
+    chart.small = true;
+    chart.x_ticks = ticks;
+    for (const Arm& arm : summary.arms) {
+      if (arm.chosen() == nullptr) continue;
+      auto points = mean_of_slots(arm.chosen()->finished, slots);
+      if (!points.empty())
+        chart.series.push_back({arm.look, arm.name, std::move(points), Series::Stroke::kMean});
+    }
+    return chart;
+  };
+  std::vector<LineChart> charts = {chart_of("1", &EvaluationRow::slot_accuracy),
+                                   chart_of("2", &EvaluationRow::top_2_recall),
+                                   chart_of("8", &EvaluationRow::top_8_recall)};
+  if (charts.back().series.empty()) return "";
+  double most = 0;
+  for (const LineChart& chart : charts)
+    for (const Series& series : chart.series)
+      for (const Point& point : series.points) most = std::max(most, point.y);
+  std::string html;
+  for (LineChart& chart : charts) {
+    chart.y_covers = {most};  // one scale
+    html += figure(chart);
+  }
+  return "<div class=\"many\">\n" + html + "</div>\n";
+}
+
 }  // namespace
 
 std::string acceptance_section(const Study& study) {
@@ -123,7 +183,7 @@ std::string survival_section(const Study& study) {
   }
   return section(
       "slots", "Acceptance per slot, and against loss",
-      side_by_side(chart, given) + table.html() +
+      side_by_side(chart, given) + table.html() + recall_figures(summary, chart.x_ticks) +
           figure(loss_against_acceptance(summary), "single") +
           paragraph("Acceptance length is 1 plus the sum of the shares on the left: the token that "
                     "the target itself adds is counted. On the right what a slot adds once all "

@@ -7,6 +7,7 @@
 
 #include "base/number_text.h"
 #include "record/update_cost.h"
+#include "reports/charts/drawing.h"
 #include "reports/page/opening.h"
 #include "reports/page/opening_charts.h"
 #include "reports/page/sections.h"
@@ -115,6 +116,17 @@ std::string checks_bar(const Opening& opening) {
          "</a><div class=\"bar\" aria-hidden=\"true\">" + bar + "</div></div>\n";
 }
 
+// What the forest says, for a page too narrow for its words.
+std::string rows_in_words(const Opening& opening) {
+  if (opening.rows.size() < 2) return "";
+  std::string html = "<ul class=\"rows\" aria-hidden=\"true\">\n";
+  for (const ForestRow& row : opening.rows) {
+    html += "<li>" + look_sample(row.look) + " " + escape(row.arm) + " <strong>" +
+            escape(words_of(row, opening.decimals)) + "</strong></li>\n";
+  }
+  return html + "</ul>\n";
+}
+
 // What warns or refuses, refusals first; the rest is counted, and all of it is below.
 std::string against(const Opening& opening) {
   constexpr size_t kMost = 3;
@@ -172,7 +184,7 @@ std::string opening_section(const Study& study) {
   std::string html =
       "<p class=\"kicker\">" + escape(shorten(study.plan.name, 80)) + when(study) + "</p>\n<h1>" +
       escape(first.headline) + "</h1>\n<div class=\"opening\">\n<div>\n" + forest_figure(first) +
-      against(first) + checks_bar(first) + "</div>\n<div>\n" + boxes(study) +
+      rows_in_words(first) + against(first) + checks_bar(first) + "</div>\n<div>\n" + boxes(study) +
       (study.summary.arms.empty() ? "" : difference_figure(study)) + "</div>\n</div>\n";
   return html;
 }
