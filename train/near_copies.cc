@@ -44,7 +44,7 @@ class PromptIndex {
       std::ranges::copy_if(holders->second, std::back_inserter(found), is_asked);
     }
     std::ranges::sort(found);
-    found.erase(std::ranges::unique(found).begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
     return found;
   }
 

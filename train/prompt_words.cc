@@ -53,7 +53,7 @@ std::vector<Tokens> without_template(std::vector<Tokens> prompts) {
 
 WordSet as_set(std::vector<int64_t> words) {
   std::ranges::sort(words);
-  words.erase(std::ranges::unique(words).begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
   return words;
 }
 

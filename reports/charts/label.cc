@@ -1,6 +1,7 @@
 #include "reports/charts/label.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <set>
 #include <string_view>
 
@@ -73,8 +74,9 @@ std::string without_middle(const Characters& name, double width, double size) {
     if (room < 0) break;
     front ? ++head : ++tail;
   }
-  return text_of(name.begin(), name.begin() + static_cast<ptrdiff_t>(head)) +
-         std::string(kEllipsis) + text_of(name.end() - static_cast<ptrdiff_t>(tail), name.end());
+  return text_of(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(head)) +
+         std::string(kEllipsis) +
+         text_of(name.end() - static_cast<std::ptrdiff_t>(tail), name.end());
 }
 
 }  // namespace
@@ -92,7 +94,7 @@ std::vector<std::string> fitted(const std::vector<std::string>& names, double wi
     start = common_start(all);
     std::vector<Characters> backwards = all;
     for (Characters& name : backwards) {
-      name.erase(name.begin(), name.begin() + static_cast<ptrdiff_t>(start));
+      name.erase(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(start));
       std::ranges::reverse(name);
     }
     end = common_start(backwards);
@@ -101,11 +103,11 @@ std::vector<std::string> fitted(const std::vector<std::string>& names, double wi
   for (size_t i = 0; i < names.size(); ++i) {
     Characters name = all[i];
     if (width_of(name, size) > width && start > 1) {
-      name.erase(name.begin(), name.begin() + static_cast<ptrdiff_t>(start));
+      name.erase(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(start));
       name.insert(name.begin(), std::string(kEllipsis));
     }
     if (width_of(name, size) > width && end > 1) {
-      name.erase(name.end() - static_cast<ptrdiff_t>(end), name.end());
+      name.erase(name.end() - static_cast<std::ptrdiff_t>(end), name.end());
       name.emplace_back(kEllipsis);
     }
     labels.push_back(width_of(name, size) <= width ? text_of(name.begin(), name.end())

@@ -314,7 +314,8 @@ Findings options_of_one_arm(const Study& study) {
     }
   }
   Findings findings;
-  for (const auto& [key, all] : uses) {
+  for (const auto& [key, of_key] : uses) {
+    const std::vector<Use>& all = of_key;
     std::map<std::pair<std::string, std::string>, std::vector<std::string>> found;
     for (const Use& use : all) {
       if (use.tuned || !use.departs) continue;

@@ -66,7 +66,8 @@ BudgetStudy budget_study(const Study& study) {
   if (drafters.size() != 1) return {};
   BudgetStudy result;
   const std::string& first = summary.arms[summary.reference].settings.front().optimizer.kind;
-  std::ranges::stable_partition(order, [&](const std::string& kind) { return kind == first; });
+  std::stable_partition(order.begin(), order.end(),
+                        [&](const std::string& kind) { return kind == first; });
   for (const std::string& name : order) {
     BudgetKind& kind = by_kind[name];
     std::ranges::sort(kind.ends, {}, &BudgetEnd::steps);

@@ -276,13 +276,15 @@ std::string updates_csv(const std::vector<Result>& results) {
        {std::tuple("weight", &UpdateRow::weight_spectrum, &UpdateRow::weight_stable_rank),
         {"momentum", &UpdateRow::momentum_spectrum, &UpdateRow::momentum_stable_rank}}) {
     // Not in folders of older versions.
-    const auto known = [spectrum](const Update& u) { return !(u.row->*spectrum).empty(); };
+    const auto known = [spectrum = spectrum](const Update& u) {
+      return !(u.row->*spectrum).empty();
+    };
     if (std::ranges::none_of(updates, known)) continue;
     for (size_t i = 0; i < std::size(kSpectrumColumns); ++i)
       columns.push_back(
           of_spectrum(name + std::string("_sigma_") + kSpectrumColumns[i], spectrum, i));
     columns.emplace_back(name + std::string("_stable_rank"),
-                         [known, rank](const Update& u) -> std::optional<double> {
+                         [known, rank = rank](const Update& u) -> std::optional<double> {
                            if (!known(u)) return std::nullopt;
                            return u.row->*rank;
                          });
